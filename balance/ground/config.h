@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// balance.conf: text -> base::Settings -> Config, once; after that nothing re-checks.
+// Floor 1: values and pure functions, any thread. The manual is man/balance.conf.5.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "balance/ground/class.h"
+#include "balance/ground/url.h"
+#include "loadprobe/base/network.h"
+#include "loadprobe/base/result.h"
+#include "loadprobe/base/settings.h"
+#include "loadprobe/base/time.h"
+
+namespace balance {
+
+enum class ProbeKind : std::uint8_t { loadprobe, node_exporter, rstat, none };
+std::string_view name_of(ProbeKind kind);  // as in the file: 'node-exporter'
+
+struct HostConfig {
+  std::string name;               // letters, digits, '.', '-', '_'; at most 63 bytes; unique
+  std::optional<Url> public_url;  // where clients are sent; none: inside-only
+  Url inside;                     // where probes, web checks and relays go
+  std::string script;             // '/cgi-bin/mapserv'
+  double weight = 1;              // 0 to 1000; 0 drains
+  std::optional<double> cores;    // believed until a report says better
+  ProbeKind probe = ProbeKind::loadprobe;
+  std::uint16_t probe_port = 9719;  // of the kind, unless set; 0 for rstat asks the port mapper
+  bool backup = false;
+};
+
+enum class Mode : std::uint8_t { automatic, redirect, relay };
+
+// What a class of requests gets: `by_default` is DESIGN's table for the mode.
+enum class Answer : std::uint8_t { by_default, redirect, redirect_307, relay };
+
+struct ProbeConfig {
+  base::Seconds timeout{0.5};
+  base::Seconds web_interval{1};
+  base::Seconds web_timeout{1};
+  std::string web_path;  // "": TCP connect; '/...': an HTTP GET that must answer below 500
+  // Of one kind; `interval` and `expire` not set in the file have the kind's defaults.
+  base::Seconds interval_of(ProbeKind kind) const;
+  base::Seconds expire_of(ProbeKind kind) const;  // max(3 x interval, 2 s) unless set
+  std::optional<base::Seconds> interval, expire;
+};
+
+struct Config {
+  std::string file;               // as it was named
+  std::uint64_t fingerprint = 0;  // of the whole text
+  std::optional<Url> public_url;  // with its script as path
+  std::string script = "/cgi-bin/mapserv";
+  std::vector<HostConfig> hosts;
+  Mode mode = Mode::automatic;
+  std::array<Answer, kClasses> answers{};  // by Class
+  std::vector<std::string> private_cookies{"PHPSESSID", "JSESSIONID", "ASP.NET_SessionId"};
+  std::vector<std::string> artifact_prefixes;
+  std::vector<base::Cidr> trusted_proxies;
+  bool allow_downgrade = false;
+  std::size_t long_bytes = 3500;  // a longer Location makes class long
+  bool onlineresource_set = false;
+  std::string cors_origin = "*";  // "": no CORS headers
+  bool host_header = true;        // X-Balance-Host
+  double panic = 0.5;             // fraction of the probed serving hosts that are silent; 0: never
+  unsigned peers = 1;
+  std::string state_dir;  // "": /run/balance, or /tmp/balance-UID where that cannot be made
+  unsigned max_connections = 512;
+  ProbeConfig probe;
+
+  bool weights_count() const;    // the weights above 0 are not all equal
+  std::size_t longest_base = 0;  // bytes of the longest public URL with its script
+};
+
+// Reads a configuration. The error lists every fault, one a line, with file:line in front.
+base::Result<Config> parse_config(std::string_view text, const std::string& file);
+
+// Whether a host's scheme, authority and script are those of `self` (names compared, default ports removed): a loop.
+bool is_loop(const HostConfig& host, const Url& self);
+
+}  // namespace balance

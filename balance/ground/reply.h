@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// What the client gets, as a value, and its form for the web server's gateway (RFC 3875 6).
+// Floor 1: values and pure functions, any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "balance/ground/config.h"
+#include "balance/ground/request.h"
+
+namespace balance {
+
+struct Reply {
+  int status = 200;
+  std::vector<std::pair<std::string, std::string>> headers;  // without Status; names as they are written
+  std::string body;                                          // not sent for HEAD
+};
+
+// 'Status: 302 Found', the headers, an empty line, the body. A CR or LF in a header's value would be a defect of ours:
+// asserted.
+std::string to_cgi(const Reply& reply, Method method);
+
+// Whether this program can relay; `balance` cannot, `balance-relay` can.
+enum class Relaying : std::uint8_t { absent, built_in };
+
+// What is to be done with a request, before a host is chosen.
+enum class Action : std::uint8_t {
+  answer_options,  // 204 here
+  redirect_302,
+  redirect_307,
+  relay,   // only with Relaying::built_in
+  refuse,  // 503 that names `setting`: only relaying could answer
+};
+struct Plan {
+  Action action = Action::redirect_302;
+  std::string setting;  // for refuse: 'answer.image', 'mode'
+};
+// DESIGN.md's table: the answer to the request's class, as mode and answer.* say.
+Plan plan_for(const Request& request, const Config& config, Relaying relaying);
+
+// Whether this host may be the target of a redirect of this request: it has a public URL, no downgrade from https
+// unless allowed, and is no loop. The reason where not.
+enum class Target : std::uint8_t { fit, inside_only, downgrade, loop };
+Target target_of(const Request& request, const HostConfig& host, const Config& config);
+
+// 302 or 307 to the host: absolute URL whose scheme, authority and script come from the configuration alone.
+// REQUIRES: target_of(...) == Target::fit.
+Reply redirect(const Request& request, const HostConfig& host, const Config& config, Action action);
+// The bytes of that Location.
+std::string location(const Request& request, const HostConfig& host);
+
+Reply options_reply(const Request& request, const Config& config);                         // 204
+Reply unavailable(const Request& request, const Config& config, std::string_view reason);  // 503, Retry-After, page
+Reply loop_detected(const Request& request, const Config& config);                         // 508, page
+Reply bad_request(const Config& config, std::string_view reason);                          // 400, page
+Reply internal_error(const Config& config);                                                // 500, page
+
+}  // namespace balance

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// A client's request: as the web server's gateway handed it over (RawRequest), as we understand it (Request), and its
+// class, which decides between redirect and relay. Floor 1: values and pure functions, any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "balance/ground/class.h"
+#include "balance/ground/config.h"
+#include "balance/ground/query.h"
+#include "balance/ground/url.h"
+#include "loadprobe/base/network.h"
+#include "loadprobe/base/result.h"
+
+namespace balance {
+
+// CGI meta-variables (RFC 3875 4.1), bytes as they came; views into the gateway's memory, valid while it holds the
+// request. A variable that is missing is "".
+struct RawRequest {
+  std::string_view method, query_string, request_uri, script_name, path_info;
+  std::string_view https, server_name, server_port, remote_addr;
+  std::string_view content_type, content_length;
+  std::string_view host, origin, authorization, cookie, user_agent;  // HTTP_*
+  std::string_view x_forwarded_for, x_forwarded_proto;               // HTTP_X_FORWARDED_*
+  std::string_view access_control_request_method, access_control_request_headers;
+};
+
+// Fills a RawRequest from 'NAME=value' strings (environ, FCGX_Request::envp), which end with a null pointer.
+RawRequest raw_request(const char* const* variables);
+
+enum class Method : std::uint8_t { get, head, post, options, other };
+
+struct Request {
+  Method method = Method::get;
+  std::string query;             // safe to stand in a Location: see safe_in_header()
+  std::string path_info;         // from the undecoded REQUEST_URI, safe likewise; "" or '/...'
+  Url self;                      // how the client named us: scheme, authority, script; for comparison only, it may lie
+  bool client_on_https = false;  // HTTPS=on, or X-Forwarded-Proto of a trusted proxy, or public-url is https
+  std::optional<base::Address> client;  // REMOTE_ADDR, or what trusted proxies say of it
+  bool has_origin = false;
+  std::string asked_headers;  // Access-Control-Request-Headers, if it is a well-formed list, else ""
+  Class class_ = Class::page;
+  std::string why;                 // of the class, one phrase: 'request=GetMap'
+  bool is_page_follow_up = false;  // id, queryfile or savequery: belongs to the host that served this client's page
+};
+
+// Understands a request. Errors (Fault::input): a method that is no HTTP token. Everything else has some class.
+base::Result<Request> parse_request(const RawRequest& raw, const Config& config);
+
+}  // namespace balance

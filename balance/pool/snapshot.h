@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Everything a choice looks at, as a value: standings, predictions and turns of the hosts in question, and their
+// instant. Floor 2: values and pure functions, any thread.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "balance/pool/prediction.h"
+#include "balance/pool/standing.h"
+
+namespace balance {
+
+struct Candidate {
+  std::size_t host = 0;  // index in Config::hosts
+  Tier tier = Tier::usable;
+  double cores = 1;
+  double weight = 1;  // > 0
+  double background = 0;
+  double mean_service_seconds = 0.2;
+  Instant reported = base::kNever;  // kNever: no probe, or not yet
+  Instant up_since = base::kNever;
+  Seconds interval{0.25};
+  Prediction prediction;
+  double turn = 0;  // v, virtual time
+};
+
+struct Snapshot {
+  Instant now{};
+  double mean_service_seconds = 0.2;  // M
+  double share = 1;                   // phi
+  double virtual_time = 0;            // V
+  bool weights_count = false;         // Config::weights_count()
+  bool by_weight = false;             // panic, or nobody watches: reports are not believed
+  std::vector<Candidate> candidates;
+  std::optional<std::size_t> preferred;  // the host this client belongs to, if it may have it
+};
+
+// What of a host changes with every dispatch.
+struct Live {
+  Prediction prediction;
+  double turn = 0;
+};
+
+// `fallback_cores` where neither a report nor the configuration tells (the median of the known ones, else 1).
+Candidate candidate(std::size_t index, const HostConfig& host, const Standing& standing, const Live& live,
+                    const PoolStanding& pool, const ProbeConfig& probe, double fallback_cores, Instant now);
+
+// Above this many hosts a choice looks at `kDrawn` of them, drawn in proportion to cores x weight (POLICY).
+inline constexpr std::size_t kScanned = 64;
+inline constexpr std::size_t kDrawn = 8;
+
+}  // namespace balance

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// What we now believe of a host (Standing) and of the pool (PoolStanding): written to the table by poolwatch alone,
+// read by everyone. Floor 2: values and pure functions, any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "balance/ground/config.h"
+#include "loadprobe/base/time.h"
+#include "loadprobe/report.h"
+
+namespace balance {
+
+using base::Instant;
+using base::Seconds;
+using loadprobe::Duty;
+using loadprobe::Report;
+
+enum class Health : std::uint8_t {
+  unknown,  // nothing heard yet
+  up,       // it answered; silence is told from `reported`
+  down,     // for sure: refused, reset, or said so
+  wrong,    // up, but its answers are not what they should be
+};
+enum class WebPort : std::uint8_t { unchecked, answers, refused, silent };
+std::string_view name_of(Health health);
+std::string_view name_of(WebPort port);
+
+struct Standing {
+  Health health = Health::unknown;
+  Duty duty = Duty::serving;
+  WebPort web = WebPort::unchecked;
+  Instant reported = base::kNever;                // the last good report
+  Instant web_answered = base::kNever;            // the last good web check
+  Instant up_since = base::kNever;                // (re)appearance, for slow start; kNever: long ago
+  Instant changed = base::kNever;                 // of the last transition
+  double cores = 0;                               // usable ones; 0: not known
+  double background = 0;                          // b: runnable tasks that are no map requests
+  double mean_service_seconds = 0.2;              // m: CPU time of a request on this host
+  std::optional<double> running, waiting, load1;  // of the last report
+  std::string cause;  // of health and duty, at most 111 bytes: "web port: connection refused"
+};
+
+struct PoolStanding {
+  Instant beat = base::kNever;        // poolwatch was alive
+  Instant started = base::kNever;     // poolwatch began
+  double mean_service_seconds = 0.2;  // M, over all hosts
+  double share = 1;                   // phi: our part of all dispatches
+  double greatest_capacity = 1;       // the greatest cores x weight of a usable host
+  bool panic = false;                 // see DESIGN: more than `panic` of the probed serving hosts are silent
+};
+
+// Where a host stands in the order of choice. Lower is better.
+enum class Tier : std::uint8_t {
+  usable,
+  backup,  // usable, but configured as a spare
+  silent,  // no report for `expire`, whatever its web port
+  down,    // for sure: never chosen while any other host is not
+  out,     // draining, off or weight 0: never chosen
+};
+std::string_view name_of(Tier tier);
+
+// The place of a host at this instant. A host never heard of is usable until `expire` after poolwatch began; one
+// without a probe while its web port is not known to be dead; a silent one in a panic if its web port answered its last
+// check. When the pool's beat is older than `expire` nobody watches: every host not down or out counts as usable.
+Tier tier_of(const HostConfig& host, const Standing& standing, const PoolStanding& pool, const ProbeConfig& probe,
+             Instant now);
+
+// Whether poolwatch's last beat is too old to believe in silence.
+bool is_unwatched(const PoolStanding& pool, const ProbeConfig& probe, Instant now);
+
+}  // namespace balance

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// Whole small files: read with a bound, written atomically.
+// Floor 3.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "loadprobe/base/result.h"
+
+namespace base {
+
+// The whole file, at most `most_bytes` (more is an error that says so). Works on /proc, whose files have no size.
+Result<std::string> read_file(const std::string& path, std::size_t most_bytes = 1 << 20);
+
+// Writes a neighbour, flushes it and renames it over `path`: a reader sees the old file or the new one, whole.
+Status write_file(const std::string& path, std::string_view content, unsigned mode = 0644);
+
+}  // namespace base
