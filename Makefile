@@ -12,10 +12,11 @@ BUILD      ?= build
 INSTALL    ?= install
 CXXFLAGS   ?= -O2 -g
 UNIT       ?= $(wildcard tests/unit/*_test.cc)
+JOBS       ?= -j$(shell nproc)
 
 # required (kept apart so that a packager's CXXFLAGS never loses them)
 VERSION := 0.1
-OUR_CPPFLAGS := -I. -I$(BUILD)/gen -D_GNU_SOURCE
+OUR_CPPFLAGS := -I. -I$(BUILD)/gen -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -DSYSCONFDIR='"$(sysconfdir)"'
 OUR_CXXFLAGS := -std=c++20 -pthread -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast \
                 -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual -Wformat=2 -Wimplicit-fallthrough $(WERROR)
 COMPILE = $(CXX) $(OUR_CPPFLAGS) $(CPPFLAGS) $(OUR_CXXFLAGS) $(CXXFLAGS) $(SANITIZE)
@@ -73,6 +74,72 @@ $(BUILD)/tests/stress/%: $(BUILD)/tests/stress/%.o $(call archive,balance/table 
 $(programs) $(BUILD)/tests/unit_tests $(BUILD)/tests/policy_stdio:
 	@mkdir -p $(@D)
 	$(LINK)
+# --- tests ---
+.PHONY: deps deps-demo demo test check full lint tidy format check-format check-asan check-ubsan check-tsan bench install uninstall clean help
+deps:  ## install what building and testing need (Debian packages; as root)
+	tests/deps.sh full
+deps-demo:  ## install what building and the demo need
+	tests/deps.sh demo
+demo: deps-demo  ## three real MapServer hosts, one balancer; ONCE=1 ends by itself, EVERYWHERE=1 puts a balancer on each host
+	$(MAKE) $(JOBS) all
+	BUILD=$(BUILD) python3 tests/demo/demo.py $(if $(ONCE),--once) $(if $(EVERYWHERE),--everywhere)
+test: deps  ## unit tests, stress, end to end with real servers
+	$(MAKE) $(JOBS) all $(testers)
+	BUILD=$(BUILD) python3 tests/run.py unit stress e2e
+check: test  ## the same as test
+units:  ## unit and stress tests alone, without installing anything
+	$(MAKE) $(JOBS) $(testers)
+	BUILD=$(BUILD) python3 tests/run.py unit stress
+.PHONY: units
+check-asan:   ## unit and stress tests under AddressSanitizer
+	$(MAKE) units BUILD=build/asan  CXXFLAGS='-O1 -g -fno-omit-frame-pointer' SANITIZE=-fsanitize=address STATIC=
+check-ubsan:  ## ... under UndefinedBehaviorSanitizer
+	$(MAKE) units BUILD=build/ubsan CXXFLAGS='-O1 -g' SANITIZE='-fsanitize=undefined -fno-sanitize-recover=all' STATIC=
+check-tsan:   ## ... under ThreadSanitizer
+	$(MAKE) units BUILD=build/tsan  CXXFLAGS='-O1 -g' SANITIZE=-fsanitize=thread STATIC=
+full: test lint check-asan check-ubsan check-tsan  ## everything, by hand
+	$(MAKE) demo ONCE=1
+	$(MAKE) demo ONCE=1 EVERYWHERE=1
+
+# --- lint ---
+scripts := $(wildcard tests/*.sh tests/*/*.sh) .ci/run
+# CHANGED=REV looks with clang-tidy only at the files that differ from REV.
+tidied   = $(if $(CHANGED),$(filter $(wildcard balance/*.cc balance/*/*.cc loadprobe/*.cc loadprobe/*/*.cc),$(shell git diff --name-only $(CHANGED))),$(wildcard balance/*.cc balance/*/*.cc loadprobe/*.cc loadprobe/*/*.cc))
+lint: check-format  ## floors, manual pages, scripts, clang-tidy
+	$(MAKE) $(JOBS) all
+	tests/floors.sh $(BUILD)
+	tests/man_pages.sh
+	tests/words.sh $(BUILD)
+	shellcheck $(scripts)
+	python3 -m compileall -q tests && find tests -name __pycache__ -prune -exec rm -r {} +
+	$(MAKE) tidy
+tidy:
+	printf '%s\n' $(tidied) | xargs -r -P 2 -n 4 clang-tidy --quiet -p /nonexistent 2>/dev/null -- $(OUR_CPPFLAGS)
+formatted = $(wildcard balance/*.h balance/*.cc balance/*/*.h balance/*/*.cc loadprobe/*.h loadprobe/*.cc loadprobe/*/*.h loadprobe/*/*.cc tests/unit/*.cc tests/sim/*.cc tests/stress/*.cc)
+format:  ## let clang-format have its way
+	clang-format -i $(formatted)
+check-format:
+	clang-format --dry-run --Werror $(formatted)
+
+# --- installation ---
+install: all  ## into DESTDIR$(prefix); an existing configuration is never overwritten
+	$(INSTALL) -d $(addprefix $(DESTDIR),$(libexecdir) $(bindir) $(sbindir) $(cgibindir) $(sysconfdir)/balance $(docdir) $(mandir)/man5 $(mandir)/man8)
+	$(INSTALL) -m 755 $(BUILD)/bin/balance $(BUILD)/bin/poolwatch $(DESTDIR)$(libexecdir)
+	$(INSTALL) -m 755 $(BUILD)/bin/loadprobe $(DESTDIR)$(sbindir)
+	$(INSTALL) -m 755 $(BUILD)/bin/balancectl $(DESTDIR)$(bindir)
+	ln -sf $(libexecdir)/balance $(DESTDIR)$(cgibindir)/balance
+	for f in balance.conf loadprobe.conf; do \
+	  test -e $(DESTDIR)$(sysconfdir)/balance/$$f || $(INSTALL) -m 644 etc/$$f $(DESTDIR)$(sysconfdir)/balance/$$f; done
+	$(INSTALL) -m 644 man/*.5 $(DESTDIR)$(mandir)/man5
+	$(INSTALL) -m 644 man/*.8 $(DESTDIR)$(mandir)/man8
+	$(INSTALL) -m 644 README.md LICENSE $(DESTDIR)$(docdir)
+uninstall:  ## mirror of install; configuration files stay
+	$(RM) $(addprefix $(DESTDIR)$(libexecdir)/,balance poolwatch) $(DESTDIR)$(sbindir)/loadprobe $(DESTDIR)$(bindir)/balancectl \
+	  $(DESTDIR)$(cgibindir)/balance $(addprefix $(DESTDIR)$(mandir)/man5/,$(notdir $(wildcard man/*.5))) \
+	  $(addprefix $(DESTDIR)$(mandir)/man8/,$(notdir $(wildcard man/*.8))) $(addprefix $(DESTDIR)$(docdir)/,README.md LICENSE)
+
+help:  ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 16
 clean:  ## remove what was built
 	$(RM) -r build
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
