@@ -98,8 +98,7 @@ check-ubsan:  ## ... under UndefinedBehaviorSanitizer
 check-tsan:   ## ... under ThreadSanitizer
 	$(MAKE) units BUILD=build/tsan  CXXFLAGS='-O1 -g' SANITIZE=-fsanitize=thread STATIC=
 full: test lint check-asan check-ubsan check-tsan  ## everything, by hand
-	$(MAKE) demo ONCE=1
-	$(MAKE) demo ONCE=1 EVERYWHERE=1
+	tests/fresh_debian.sh
 
 # --- lint ---
 scripts := $(wildcard tests/*.sh tests/*/*.sh) .ci/run
