@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The rule for choosing a host, `predict`: the least predicted load per weighted core.
-// (POLICY; M. Mitzenmacher, "How useful is old information?", IEEE TPDS 11(1), 2000, for the idea of counting one's own
-// dispatches.) Floor 2: pure functions of their arguments, any thread.
+// (The idea of counting one's own dispatches: M. Mitzenmacher, "How useful is old information?", IEEE TPDS 11(1),
+// 2000.) Floor 2: pure functions of their arguments, any thread.
 #pragma once
 
 #include <cstddef>
@@ -33,16 +33,22 @@ struct Cost {  // of one candidate, for `balancectl explain`
 };
 
 struct Choice {
-  std::vector<std::size_t> hosts;  // to try, in order; empty: nobody
+  std::vector<std::size_t> hosts;  // to try, in order, at most kTried; empty: nobody
   Reason reason = Reason::nobody;
   std::vector<Cost> costs;  // parallel to Snapshot::candidates
   bool took_turn = false;   // the tie was broken by turn: virtual times advance
 };
+inline constexpr std::size_t kTried = 3;
 
-Choice predict(const Snapshot& snapshot, Draw draw);
+// The choice among the best tier that has a host: usable, backup, silent. Hosts down for sure or out are never chosen.
+// The preferred host is taken if it stands in that tier. After the first come the next best, for another try.
+Choice predict(const Snapshot& snapshot);
 
-// Drained to now and raised by one own dispatch, 1/phi.
-Prediction with_dispatch(const Candidate& candidate, const Snapshot& snapshot);
+// Who has the first of Choice::hosts in the snapshot. REQUIRES: `host` is one of the candidates.
+const Candidate& candidate_of(const Snapshot& snapshot, std::size_t host);
+
+// What the table's prediction `seen` becomes: drained to now and raised by one own dispatch, 1/phi.
+Prediction with_dispatch(const Prediction& seen, const Candidate& candidate, const Snapshot& snapshot);
 
 // Start-time fair queueing: after the host's turn, its own virtual time and the pool's.
 struct Turn {
@@ -50,5 +56,13 @@ struct Turn {
   double pool = 0;
 };
 Turn turn_taken(const Candidate& candidate, double virtual_time);
+
+// Without a table: the fit hosts at random in proportion to cores x weight, none twice. Hosts without capacity are left
+// out.
+struct Fit {
+  std::size_t host = 0;
+  double capacity = 1;  // configured cores (else 1) x weight
+};
+Choice choose_by_weight(std::vector<Fit> fit, Draw draw);
 
 }  // namespace balance

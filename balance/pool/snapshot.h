@@ -43,11 +43,19 @@ struct Live {
   double turn = 0;
 };
 
-// `fallback_cores` where neither a report nor the configuration tells (the median of the known ones, else 1).
-Candidate candidate(std::size_t index, const HostConfig& host, const Standing& standing, const Live& live,
-                    const PoolStanding& pool, const ProbeConfig& probe, double fallback_cores, Instant now);
+// How many cores to count a host with: of its reports, else of its configuration, else the pool's median.
+double cores_of(const HostConfig& host, const Standing& standing, const PoolStanding& pool);
 
-// Above this many hosts a choice looks at `kDrawn` of them, drawn in proportion to cores x weight (POLICY).
+Candidate candidate(std::size_t index, const HostConfig& host, const Standing& standing, const Live& live,
+                    const PoolStanding& pool, const ProbeConfig& probe, Instant now);
+
+// How the prediction of a host falls with time.
+Drain drain_of(const Candidate& candidate);
+
+// Everything but the candidates.
+Snapshot empty_snapshot(const Config& config, const PoolStanding& pool, double virtual_time, Instant now);
+
+// Above this many hosts a choice looks at `kDrawn` of them, drawn in proportion to cores x weight.
 inline constexpr std::size_t kScanned = 64;
 inline constexpr std::size_t kDrawn = 8;
 

@@ -50,7 +50,8 @@ struct PoolStanding {
   double mean_service_seconds = 0.2;  // M, over all hosts
   double share = 1;                   // phi: our part of all dispatches
   double greatest_capacity = 1;       // the greatest cores x weight of a usable host
-  bool panic = false;                 // see DESIGN: more than `panic` of the probed serving hosts are silent
+  double median_cores = 1;            // of the hosts that know theirs; for those that do not
+  bool panic = false;                 // more than `panic` of the probed serving hosts are silent
 };
 
 // Where a host stands in the order of choice. Lower is better.
@@ -58,7 +59,7 @@ enum class Tier : std::uint8_t {
   usable,
   backup,  // usable, but configured as a spare
   silent,  // no report for `expire`, whatever its web port
-  down,    // for sure: never chosen while any other host is not
+  down,    // for sure: never chosen
   out,     // draining, off or weight 0: never chosen
 };
 std::string_view name_of(Tier tier);

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// Which hosts a choice looks at: all of a small pool, a few drawn of a large one. Reading the table is the caller's
+// business (a callable), so this stays on floor 2. Any thread.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "balance/pool/draw.h"
+#include "balance/pool/snapshot.h"
+
+namespace balance {
+
+// What to look at.
+struct Field {
+  std::size_t hosts = 0;                 // in the configuration
+  double greatest_capacity = 1;          // PoolStanding's: the greatest cores x weight of a usable host
+  std::optional<std::size_t> preferred;  // always looked at
+};
+
+// Looks at every host.
+template <class Read>
+std::vector<Candidate> gather_all(std::size_t hosts, Read& read) {
+  std::vector<Candidate> candidates;
+  candidates.reserve(hosts);
+  for (std::size_t i = 0; i < hosts; ++i) {
+    if (std::optional<Candidate> candidate = read(i)) candidates.push_back(*std::move(candidate));
+  }
+  return candidates;
+}
+
+// Up to kScanned hosts: all that `read` gives. Above: kDrawn different usable ones, drawn in proportion to cores x
+// weight (an index at random, accepted with the probability of its share in the greatest), and the preferred one;
+// where a bounded number of tries does not find that many, all after all. In a by-weight or degraded pool the same.
+// `read(std::size_t) -> std::optional<Candidate>`: nothing where this request may not go to that host.
+template <class Read>
+std::vector<Candidate> gather(const Field& field, Draw& draw, Read read) {
+  constexpr int kTries = 32 * static_cast<int>(kDrawn);
+  if (field.hosts <= kScanned) return gather_all(field.hosts, read);
+  std::vector<Candidate> drawn;
+  drawn.reserve(kDrawn + 1);
+  for (int tries = 0; tries < kTries && drawn.size() < kDrawn; ++tries) {
+    const std::size_t index = draw.below(field.hosts);
+    bool seen = false;
+    for (const Candidate& other : drawn) seen = seen || other.host == index;
+    if (seen) continue;
+    std::optional<Candidate> candidate = read(index);
+    if (!candidate || candidate->tier != Tier::usable) continue;
+    if (draw.fraction() * field.greatest_capacity > candidate->cores * candidate->weight) continue;
+    drawn.push_back(*std::move(candidate));
+  }
+  if (drawn.size() < kDrawn) return gather_all(field.hosts, read);
+  if (field.preferred && *field.preferred < field.hosts) {
+    for (const Candidate& other : drawn) {
+      if (other.host == *field.preferred) return drawn;
+    }
+    if (std::optional<Candidate> candidate = read(*field.preferred)) drawn.push_back(*std::move(candidate));
+  }
+  return drawn;
+}
+
+}  // namespace balance
