@@ -33,9 +33,13 @@ struct SettingFault {
 // Reads the whole text at once, fast, without line numbers. A fault of form gives the error of all_faults().
 Result<Settings> parse_settings(std::string_view text, std::string file);
 
+// The settings of the well-formed lines alone, with their indices as all_faults() counts them: for a reader who lists
+// the faults of meaning together with those of form.
+Settings sound_settings(std::string_view text, std::string file);
+
 // The slow path: reads `text` again line by line and returns one error that lists every fault, one per line, in the
 // order of the file, each with 'file:line: ' in front: the faults of form, and those of `faults` at their settings'
-// lines.
+// lines. A fault whose index is past the last setting is one of the file as a whole, and comes last ('file: ').
 Error all_faults(std::string_view text, const std::string& file, const std::vector<SettingFault>& faults);
 
 // "unknown key 'wieght'; the nearest known one is 'weight'".

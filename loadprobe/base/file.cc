@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// Floor 3.
+#include "loadprobe/base/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+
+#include "loadprobe/base/fd.h"
+
+namespace base {
+namespace {
+
+Status write_all(int fd, std::string_view content, const std::string& path) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written >= 0) {
+      content.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno != EINTR) {
+      return system_error("cannot write " + path);
+    }
+  }
+  return ok();
+}
+
+Status fill_and_rename(Fd file, const std::string& neighbour, const std::string& path, std::string_view content,
+                       unsigned mode) {
+  if (Status written = write_all(file.get(), content, neighbour); !written) return written;
+  if (::fchmod(file.get(), static_cast<mode_t>(mode)) != 0) return system_error("cannot set the mode of " + neighbour);
+  if (::fsync(file.get()) != 0) return system_error("cannot flush " + neighbour);
+  file.close();
+  if (::rename(neighbour.c_str(), path.c_str()) != 0) return system_error("cannot replace " + path);
+  return ok();
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path, std::size_t most_bytes) {
+  Result<Fd> file = Fd::open(path, O_RDONLY);
+  if (!file) return file.error();
+  std::string content;
+  char buffer[8192];
+  for (;;) {
+    const ssize_t got = ::read(file->get(), buffer, sizeof buffer);
+    if (got == 0) return content;
+    if (got < 0 && errno != EINTR) return system_error("cannot read " + path);
+    if (got > 0) content.append(buffer, static_cast<std::size_t>(got));
+    if (content.size() > most_bytes) {
+      return Error{Fault::io, path + " is larger than wanted: more than " + std::to_string(most_bytes) + " bytes"};
+    }
+  }
+}
+
+Status write_file(const std::string& path, std::string_view content, unsigned mode) {
+  std::string neighbour = path + ".XXXXXX";
+  Fd file(::mkostemp(neighbour.data(), O_CLOEXEC));
+  if (!file) return system_error("cannot write beside " + path);
+  Status written = fill_and_rename(std::move(file), neighbour, path, content, mode);
+  if (!written) ::unlink(neighbour.c_str());
+  return written;
+}
+
+}  // namespace base
