@@ -95,9 +95,9 @@ Result<Settings> parse_settings(std::string_view text, std::string file) {
   text = without_bom(text);
   if (is_suspicious(text) && any_fault(read_lines(text))) return all_faults(text, file, {});
   try {
-    Settings settings{std::move(file), read_with_boost(text)};
-    if (std::ranges::all_of(settings.list, has_key)) return settings;
-    return all_faults(text, settings.file, {});
+    std::vector<Setting> list = read_with_boost(text);
+    if (std::ranges::all_of(list, has_key)) return Settings{std::move(file), std::move(list)};
+    return all_faults(text, file, {});
   } catch (const options::error&) {
     return all_faults(text, file, {});
   }
