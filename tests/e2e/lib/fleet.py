@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: MIT
+"""Real MapServer hosts on loopback addresses: each with its web server, several FastCGI mapserv, its loadprobe and,
+where it can be had, its own share of the CPU."""
+
+import os
+import signal
+import socket
+import time
+
+from . import cgroups, processes, webservers, world
+
+NAMES = ("pinchot", "leopold", "darwin", "capra", "audubon", "carson")
+PROGRAMS = os.environ.get("MAPBALANCE_PROGRAMS", os.path.join(world.ROOT, "build", "bin"))
+
+
+def program(name):
+    return os.path.join(PROGRAMS, name)
+
+
+class MapServer:
+    """Several FastCGI mapserv on one UNIX socket. mapserv 8.0 ignores SIGTERM while idle, so they are killed."""
+
+    def __init__(self, scene, name, environment, workers, cgroup):
+        self.scene, self.name, self.environment = scene, name, environment
+        self.workers, self.cgroup = workers, cgroup
+        self.socket = scene.path(name, "mapserv.sock")
+        self.processes = []
+
+    def start(self):
+        if os.path.exists(self.socket):
+            os.unlink(self.socket)
+        # Only the workers may hold the socket: a listener that outlived them would leave clients waiting.
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+            listener.bind(self.socket)
+            os.chmod(self.socket, 0o666)
+            listener.listen(128)
+            self.processes = [
+                self.scene.start(
+                    f"{self.name}/mapserv", ["mapserv"], env=self.environment, cgroup=self.cgroup, stdin=listener
+                )
+                for _ in range(self.workers)
+            ]
+
+
+class Host:
+    """One host. Each part can be ended and started alone; kill() and start() are the whole machine."""
+
+    def __init__(self, fleet, name, address):
+        self.fleet, self.name, self.address = fleet, name, address
+        scene = fleet.scene
+        self.cgroup = fleet.shares.group(name, fleet.cores) if fleet.shares else None
+        self.folder = scene.path(name)
+        environment = world.lay_out(scene.path(name, "data"), fleet.forms_lead_to)
+        self.mapserver = MapServer(scene, name, environment, fleet.workers, self.cgroup)
+        routes = {fleet.script: webservers.FastCgi(self.mapserver.socket)}
+        if fleet.script != "/cgi-bin/mapserv":
+            routes["/cgi-bin/mapserv"] = webservers.FastCgi(scene.path(name, "balance.sock"))
+        self.web = fleet.web_kind(
+            scene,
+            f"{name}/web",
+            address,
+            fleet.port,
+            routes,
+            files={"/tmp/": scene.path(name, "data", "tmp")},
+            front_page="/cgi-bin/mapserv?map=WORLD&mode=browse&layers=all",
+            cgroup=self.cgroup,
+        )
+        self.drain_file = scene.path(name, "drain")
+        scope = f"scope = cgroup:{self.cgroup.path}\n" if self.cgroup else ""
+        self.probe_configuration = scene.write(
+            f"{name}/loadprobe.conf",
+            f"listen = {address}:{fleet.probe_port}\nallow = 127.0.0.0/8\ndrain-file = {self.drain_file}\n{scope}",
+        )
+        self.probe = None
+        self.batch_job = []
+
+    @property
+    def url(self):
+        return f"http://{self.web.authority}"
+
+    def start(self):
+        self.mapserver.start()
+        self.start_probe()
+        self.web.start()
+
+    def start_probe(self):
+        if not self.fleet.with_probes:
+            return
+        self.probe = self.fleet.scene.start(
+            f"{self.name}/loadprobe",
+            [program("loadprobe"), "--config", self.probe_configuration],
+            cgroup=self.cgroup,
+        )
+        self.probe.wait_for(
+            lambda: processes.answers(self.address, self.fleet.probe_port), 5, f"{self.name}'s report"
+        )
+
+    def _processes(self):
+        parts = [self.web.process, *self.mapserver.processes, self.probe, *self.batch_job]
+        return [process for process in parts if process]
+
+    def kill(self, *others):
+        """SIGKILL to all of the host at once (and to other processes on it). Returns the instant of its death: when
+        the last of them had gone, in seconds since 1970."""
+        dying = [*self._processes(), *others]
+        for process in dying:
+            process.signal(signal.SIGKILL)
+        for process in dying:
+            process.popen.wait()
+        self.batch_job = []
+        return time.time()
+
+    def start_batch_job(self, tasks=4):
+        """Busy loops inside the host's share."""
+        self.batch_job = [
+            self.fleet.scene.start(
+                f"{self.name}/batch", ["/bin/sh", "-c", "while :; do :; done"], cgroup=self.cgroup
+            )
+            for _ in range(tasks)
+        ]
+
+    def end_batch_job(self):
+        for process in self.batch_job:
+            process.signal(signal.SIGKILL)
+        for process in self.batch_job:
+            process.popen.wait()
+        self.batch_job = []
+
+
+class Fleet:
+    """`count` hosts on 127.0.0.11 and following, all on one port. `cores` is each one's share of the CPU; without
+    control groups `shares` is None and `no_shares` says why. `script` is where mapserv is: another one than
+    /cgi-bin/mapserv leaves that to a balancer on each host (its socket: <host>/balance.sock)."""
+
+    def __init__(
+        self,
+        scene,
+        count=3,
+        *,
+        cores=None,
+        workers=2,
+        with_probes=True,
+        web="nginx",
+        script="/cgi-bin/mapserv",
+        forms_lead_to="",
+        first_address=11,
+    ):
+        self.scene, self.cores, self.workers, self.with_probes = scene, cores, workers, with_probes
+        self.script, self.forms_lead_to = script, forms_lead_to
+        self.web_kind = webservers.KINDS[web]
+        addresses = [f"127.0.0.{first_address + i}" for i in range(count)]
+        self.port = processes.free_port(*addresses)
+        self.probe_port = processes.free_port(*addresses)
+        self.shares, self.no_shares = None, ""
+        if cores is not None:
+            try:
+                self.shares = cgroups.shares()
+                scene.at_end(self.shares.remove)
+            except cgroups.Unavailable as why:
+                self.no_shares = str(why)
+        self.hosts = [Host(self, NAMES[i], address) for i, address in enumerate(addresses)]
+
+    def start(self):
+        for host in self.hosts:
+            host.start()
+        return self
+
+    def by_authority(self, authority):
+        """The host at 'address:port', or None."""
+        return next((host for host in self.hosts if host.web.authority == authority), None)

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: MIT
+"""nginx, lighttpd and Apache in the foreground, each with a configuration written for one scene.
+
+A route maps a script ('/cgi-bin/mapserv', and the paths below it) to FastCgi(socket) or Cgi(program, environment).
+All log '<seconds since 1970> <status> <method> <uri>' a request: nginx at once and with the client's bytes, Apache with
+bytes above 0x7E escaped, lighttpd after up to some seconds.
+"""
+
+import collections
+import os
+import shutil
+
+from . import processes
+
+FastCgi = collections.namedtuple("FastCgi", "socket")
+Cgi = collections.namedtuple("Cgi", "program environment")
+Entry = collections.namedtuple("Entry", "time status method uri")
+
+PARAMETERS = """
+    fastcgi_param QUERY_STRING $query_string;
+    fastcgi_param REQUEST_METHOD $request_method;
+    fastcgi_param CONTENT_TYPE $content_type;
+    fastcgi_param CONTENT_LENGTH $content_length;
+    fastcgi_param REQUEST_URI $request_uri;
+    fastcgi_param SERVER_PROTOCOL $server_protocol;
+    fastcgi_param GATEWAY_INTERFACE CGI/1.1;
+    fastcgi_param REMOTE_ADDR $remote_addr;
+    fastcgi_param REMOTE_PORT $remote_port;
+    fastcgi_param SERVER_ADDR $server_addr;
+    fastcgi_param SERVER_PORT $server_port;
+    fastcgi_param SERVER_NAME $server_addr;
+"""
+
+
+class WebServer:
+    """A running one. `files` maps URL prefixes to folders; `front_page` is where '/' leads."""
+
+    def __init__(self, scene, name, address, port, routes, *, files=None, front_page=None, cgroup=None, **_):
+        self.scene, self.name, self.address, self.port = scene, name, address, port
+        self.routes = routes  # script -> FastCgi or Cgi; a longer script stands before its prefix
+        self.files = files or {}
+        self.front_page = front_page
+        self.cgroup = cgroup
+        self.folder = scene.path(name)
+        self.access_log = scene.path(name, "access.log")
+        self.process = None
+        os.makedirs(self.folder, exist_ok=True)
+
+    @property
+    def authority(self):
+        return f"[{self.address}]:{self.port}" if ":" in self.address else f"{self.address}:{self.port}"
+
+    def start(self):
+        configuration = self.scene.write(f"{self.name}/server.conf", self.configuration())
+        self.process = self.scene.start(f"{self.name}/server", self.command(configuration), cgroup=self.cgroup)
+        self.process.wait_for(
+            lambda: processes.answers(self.address, self.port), 10, f"a web server at {self.authority}"
+        )
+        return self
+
+    def stop(self):
+        self.process.stop()
+
+    def entries(self, start=0):
+        """The access log from byte `start` on, complete lines only: the entries and the next start."""
+        try:
+            with open(self.access_log, "rb") as log:
+                log.seek(start)
+                text = log.read()
+        except FileNotFoundError:
+            return [], start
+        whole = text[: text.rfind(b"\n") + 1]
+        entries = []
+        for line in whole.splitlines():
+            time, status, method, uri = line.split(b" ", 3)
+            entries.append(Entry(float(time), int(status), method.decode("ascii", "replace"), uri))
+        return entries, start + len(whole)
+
+
+class Nginx(WebServer):
+    """keep_connections: 0 opens one for each request; else so many are kept to each FastCGI socket."""
+
+    def __init__(self, *where, keep_connections=0, **how):
+        super().__init__(*where, **how)
+        self.keep_connections = keep_connections
+
+    def command(self, configuration):
+        return ["nginx", "-e", f"{self.folder}/error.log", "-p", self.folder, "-c", configuration]
+
+    def _location(self, number, script):
+        route = self.routes[script]
+        target = f"app{number}" if self.keep_connections else f"unix:{route.socket}"
+        keep = "fastcgi_keep_conn on;" if self.keep_connections else ""
+        return (
+            f"  location ~ ^(?<script{number}>{script})(?<path{number}>/.*)?$ {{\n    fastcgi_pass {target};\n    {keep}"
+            f"{PARAMETERS}"
+            f"    fastcgi_param SCRIPT_NAME $script{number};\n    fastcgi_param PATH_INFO $path{number};\n  }}\n"
+        )
+
+    def configuration(self):
+        numbered = list(enumerate(self.routes))
+        upstreams = "".join(
+            f"upstream app{n} {{ server unix:{self.routes[script].socket}; keepalive {self.keep_connections}; }}\n"
+            for n, script in numbered
+            if self.keep_connections
+        )
+        locations = "".join(self._location(*route) for route in numbered)
+        files = "".join(f"  location {prefix} {{ alias {folder}/; }}\n" for prefix, folder in self.files.items())
+        front = f"  location = / {{ return 302 '{self.front_page}'; }}\n" if self.front_page else ""
+        temporary = "".join(
+            f"{kind}_temp_path {self.folder}/{kind};\n" for kind in ("client_body", "fastcgi", "proxy", "scgi", "uwsgi")
+        )
+        user = "user root;\n" if os.geteuid() == 0 else ""
+        return (
+            f"{user}worker_processes 1;\ndaemon off;\npid {self.folder}/pid;\nerror_log {self.folder}/error.log;\n"
+            f"events {{ worker_connections 1024; }}\nhttp {{\n{temporary}"
+            f"log_format raw escape=none '$msec $status $request_method $request_uri';\n"
+            f"access_log {self.access_log} raw;\n"
+            f"types {{ image/png png; image/jpeg jpg; text/html html; }}\n{upstreams}"
+            f"server {{\n  listen {self.authority};\n  server_name _;\n  client_max_body_size 64m;\n"
+            f"  add_header Access-Control-Allow-Origin *;\n{locations}{files}{front}}}\n}}\n"
+        )
+
+
+class Lighttpd(WebServer):
+    def command(self, configuration):
+        return ["lighttpd", "-D", "-f", configuration]
+
+    def configuration(self):
+        fast = {script: route for script, route in self.routes.items() if isinstance(route, FastCgi)}
+        plain = {script: route for script, route in self.routes.items() if isinstance(route, Cgi)}
+        servers = ",\n".join(
+            f'  "{script}" => (( "socket" => "{route.socket}", "check-local" => "disable" ))'
+            for script, route in fast.items()
+        )
+        aliases = ",\n".join(
+            [f'  "{prefix}" => "{folder}/"' for prefix, folder in self.files.items()]
+            + [f'  "{script}" => "{route.program}"' for script, route in plain.items()]
+        )
+        cgi = "".join(f'$HTTP["url"] =~ "^{script}(/|$)" {{ cgi.assign = ( "" => "" ) }}\n' for script in plain)
+        variables = ", ".join(
+            f'"{key}" => "{value}"' for route in plain.values() for key, value in route.environment.items()
+        )
+        front = f'url.redirect = ( "^/$" => "{self.front_page}" )\n' if self.front_page else ""
+        return (
+            'server.modules = ( "mod_alias", "mod_redirect", "mod_setenv", "mod_fastcgi", "mod_cgi", "mod_accesslog" )\n'
+            f'server.bind = "{self.address}"\nserver.port = {self.port}\n'
+            f'server.document-root = "{self.folder}"\nserver.errorlog = "{self.folder}/error.log"\n'
+            f'server.upload-dirs = ( "{self.folder}" )\n'
+            f'accesslog.filename = "{self.access_log}"\naccesslog.format = "%{{sec}}t.%{{msec_frac}}t %s %m %U%q"\n'
+            'mimetype.assign = ( ".png" => "image/png", ".html" => "text/html" )\n'
+            f"fastcgi.server = (\n{servers}\n)\nalias.url = (\n{aliases}\n)\n{cgi}"
+            + (f"setenv.set-environment = ( {variables} )\n" if variables else "")
+            + front
+        )
+
+
+class Apache(WebServer):
+    """FastCGI by mod_proxy_fcgi, CGI by mod_cgid."""
+
+    MODULES = "/usr/lib/apache2/modules"
+
+    def command(self, configuration):
+        program = shutil.which("apache2") or "/usr/sbin/apache2"
+        return [program, "-d", self.folder, "-f", configuration, "-D", "FOREGROUND"]
+
+    def configuration(self):
+        names = "mpm_event authz_core alias env setenvif headers proxy proxy_fcgi cgid mime dir".split()
+        modules = "".join(f"LoadModule {name}_module {self.MODULES}/mod_{name}.so\n" for name in names)
+        routes = ""
+        for script, route in self.routes.items():
+            if isinstance(route, FastCgi):
+                routes += (
+                    f'<Location "{script}">\n  SetHandler "proxy:unix:{route.socket}|fcgi://localhost"\n</Location>\n'
+                )
+            else:
+                variables = "".join(f'  SetEnv {key} "{value}"\n' for key, value in route.environment.items())
+                routes += f'ScriptAlias "{script}" "{route.program}"\n<Location "{script}">\n{variables}</Location>\n'
+        files = "".join(f'Alias "{prefix}" "{folder}/"\n' for prefix, folder in self.files.items())
+        user = "User www-data\nGroup www-data\n" if os.geteuid() == 0 else ""
+        front = f'RedirectMatch 302 "^/$" "{self.front_page}"\n' if self.front_page else ""
+        return (
+            f"{modules}{user}ServerName localhost\nListen {self.authority}\nPidFile {self.folder}/pid\nScriptSock {self.folder}/cgisock\n"
+            f"ErrorLog {self.folder}/error.log\nDocumentRoot {self.folder}\nTypesConfig /dev/null\n"
+            f"DefaultRuntimeDir {self.folder}\nMutex file:{self.folder} default\n"
+            "<IfModule mpm_event_module>\n  StartServers 1\n  ServerLimit 4\n</IfModule>\n"
+            f'LogFormat "%{{sec}}t.%{{msec_frac}}t %>s %m %U%q" raw\nCustomLog {self.access_log} raw\n'
+            '<Directory "/">\n  Require all granted\n  Options +ExecCGI\n</Directory>\n'
+            f"{routes}{files}{front}"
+        )
+
+
+KINDS = {"nginx": Nginx, "lighttpd": Lighttpd, "apache": Apache}
