@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// One request, end to end, as a value: what is to be done, who was chosen and why, what the client gets. `balance`
+// answers with it and `balancectl explain` prints it; only `balance` tells the table afterwards.
+// Floor 2: pure functions, any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "balance/ground/reply.h"
+#include "balance/ground/request.h"
+#include "balance/pool/gather.h"
+#include "balance/pool/policy.h"
+
+namespace balance {
+
+struct Decision {
+  Plan plan;
+  Choice choice;                    // empty where no host was needed or none could be had
+  std::optional<std::size_t> host;  // where the client is sent: index in Config::hosts
+  Reply reply;
+};
+
+// Whether the plan sends the client to a host; the others are answered by the plan alone.
+bool needs_host(const Plan& plan);
+
+// The answer to a plan that needs no host. REQUIRES: !needs_host(plan).
+Decision decide_without_host(const Request& request, const Config& config, const Plan& plan);
+
+// The choice among the snapshot's hosts. Nobody there: 508 where every host would be a loop, 503 that names the setting
+// where only relaying could have answered, else 503 that asks to come again.
+Decision decide(const Request& request, const Config& config, const Plan& plan, const Snapshot& snapshot);
+
+// The same without a table: by weight, at random. Backups only when no other host fits.
+Decision decide_by_weight(const Request& request, const Config& config, const Plan& plan, Draw draw);
+
+// Who a client is for the table's client entries: its address; of IPv6 the /64, which is what one site has.
+std::uint64_t client_key(const base::Address& address);
+
+// How long a client's page binds it to the host that served it: the files behind the page live there.
+inline constexpr Seconds kPageKept{600};
+
+// Which host this request belongs to, if it follows up on a page: asks `host_of_client(key)` for it.
+template <class HostOfClient>
+std::optional<std::size_t> preferred_host(const Request& request, HostOfClient host_of_client) {
+  if (!request.is_page_follow_up || !request.client) return std::nullopt;
+  return host_of_client(client_key(*request.client));
+}
+
+// Everything that a choice for this request looks at. `Table` is the shared table or a stand-in with its reading
+// functions; what it cannot tell counts as never heard of. Hosts that may not be this request's target are left out.
+template <class Table>
+Snapshot snapshot_for(const Request& request, const Config& config, const Table& table, Instant now, Draw& draw) {
+  const PoolStanding pool = table.pool().value_or(PoolStanding{});
+  Snapshot snapshot = empty_snapshot(config, pool, table.virtual_time(), now);
+  snapshot.preferred =
+      preferred_host(request, [&](std::uint64_t client) { return table.host_of_client(client, now, kPageKept); });
+  const Field field{config.hosts.size(), pool.greatest_capacity, snapshot.preferred};
+  snapshot.candidates = gather(field, draw, [&](std::size_t index) -> std::optional<Candidate> {
+    const HostConfig& host = config.hosts[index];
+    if (host.weight <= 0 || target_of(request, host, config) != Target::fit) return std::nullopt;
+    return candidate(index, host, table.standing(index).value_or(Standing{}), table.live(index, now), pool,
+                     config.probe, now);
+  });
+  return snapshot;
+}
+
+}  // namespace balance
