@@ -25,6 +25,7 @@ struct Belief {
   Instant web_silent_since = base::kNever;      // of the first web check without an answer since the last with one
   std::optional<double> boot_time, start_time;  // of the last report: another one is a reboot
   std::string probe_trouble, web_trouble;       // the causes, while there are any
+  std::string duty_reason;                      // the administrator's words
 };
 
 // How a probe or check failed. `refused` and `reset` are a host down for sure; the others are silence.

@@ -34,14 +34,15 @@ struct HostMemory {
 // All that is learned. `hosts` is as long as the configuration's.
 struct PoolMemory {
   std::vector<HostMemory> hosts;
-  double busy_seconds = 4;  // M starts as 0.2 s with a weight of 20 requests; memory 60 s
-  double completed = 20;
-  double own = 0, arrived = 0;  // dispatches, memory 20 s
-  double share = 1;             // phi: 1/64 to 1
-  double median_floor = 0;      // over the hosts; looked up once a second
+  double busy_seconds = 0, completed = 0;  // memory 60 s
+  double own = 0, arrived = 0;             // dispatches, memory 20 s
+  Instant faded = base::kNever;
+  double share = 1;         // phi: 1/64 to 1
+  double median_floor = 0;  // over the hosts; looked up once a second
   Instant median_at = base::kNever;
 
-  double mean_service_seconds() const { return busy_seconds / completed; }  // M
+  // M: 0.2 s are believed with the weight of 20 requests.
+  double mean_service_seconds() const { return (busy_seconds + 0.2 * 20) / (completed + 20); }
 };
 PoolMemory empty_memory(std::size_t hosts, unsigned peers);
 

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+// What reports teach. Floor 2.
+#include "balance/pool/learning.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace balance {
+namespace {
+
+constexpr double kHostMemory = 120, kPoolMemory = 60, kShareMemory = 20;  // s
+constexpr double kMostCompleted = 2000;
+constexpr double kPrior = 200;  // requests that a host is believed to be like the pool
+constexpr double kLeastArrived = 20, kAlmostAll = 0.9, kLeastShare = 1.0 / 64;
+constexpr double kBackgroundStep = 0.3;
+// Batch jobs, seen from a host that does not count its requests.
+constexpr Seconds kFloorInterval{0.5};  // with rarer reports the least of a window says too little
+constexpr Seconds kWindow{60};
+constexpr double kFloorExcess = 0.25;
+
+double rise(double now, const std::optional<double>& before) { return before && now > *before ? now - *before : 0; }
+
+// The kernel's one-minute average moves every 5 s: what the run queue must have been when it last did.
+std::optional<double> run_queue(double load1, const std::optional<double>& before) {
+  static constexpr double kDecay = 0.92004441462932324;  // e^(-5/60)
+  if (!before || load1 == *before) return std::nullopt;
+  return std::max(0.0, (load1 - *before * kDecay) / (1 - kDecay));
+}
+
+void note_floor(HostMemory& host, double running, double cores, Instant now) {
+  if (now - host.window_began >= kWindow) {
+    host.least_before = now - host.window_began < 2 * kWindow ? host.least_now : std::nullopt;
+    host.least_now.reset();
+    host.window_began = now;
+  }
+  host.least_now = host.least_now ? std::min(*host.least_now, running) : running;
+  host.floor.reset();
+  if (host.least_before) host.floor = std::min(*host.least_now, *host.least_before) / cores;
+}
+
+double lower_median_floor(const std::vector<HostMemory>& hosts) {
+  std::vector<double> floors;
+  for (const HostMemory& host : hosts) {
+    if (host.floor) floors.push_back(*host.floor);
+  }
+  if (floors.empty()) return 0;
+  const auto middle = floors.begin() + static_cast<std::ptrdiff_t>((floors.size() - 1) / 2);
+  std::nth_element(floors.begin(), middle, floors.end());
+  return *middle;
+}
+
+// Whether something that is no map request keeps cores of this host busy all the time.
+bool has_batch_job(PoolMemory& memory, HostMemory& host, const Report& report, const Hearing& hearing, Instant now) {
+  if (report.completed || !report.running || hearing.interval > kFloorInterval) return false;
+  note_floor(host, *report.running, hearing.cores, now);
+  if (now - memory.median_at >= Seconds{1}) {
+    memory.median_floor = lower_median_floor(memory.hosts);
+    memory.median_at = now;
+  }
+  return host.floor && *host.floor > memory.median_floor + kFloorExcess;
+}
+
+void learn_share(PoolMemory& memory, double own, double arrived) {
+  memory.own += own;
+  memory.arrived += arrived;
+  if (memory.arrived < kLeastArrived) {
+    memory.share = 1;
+    return;
+  }
+  const double share = std::clamp(memory.own / memory.arrived, kLeastShare, 1.0);
+  memory.share = share > kAlmostAll ? 1 : share;
+}
+
+void learn_speed(PoolMemory& memory, HostMemory& host, double busy, double completed) {
+  host.busy_seconds += busy;
+  host.completed += completed;
+  if (host.completed > kMostCompleted) {
+    host.busy_seconds *= kMostCompleted / host.completed;
+    host.completed = kMostCompleted;
+  }
+  memory.busy_seconds += busy;
+  memory.completed += completed;
+}
+
+// What happened between the last report and this one.
+void learn_differences(PoolMemory& memory, HostMemory& host, const Report& report, const Hearing& hearing,
+                       Instant now) {
+  const double elapsed = (now - host.reported).count();
+  const double own =
+      hearing.own_dispatches > host.last_own ? static_cast<double>(hearing.own_dispatches - host.last_own) : 0;
+  const double memory_left = std::exp(-elapsed / kHostMemory);
+  host.busy_seconds *= memory_left;
+  host.completed *= memory_left;
+
+  const bool batch = has_batch_job(memory, host, report, hearing, now);
+  const double busy = report.cpu_seconds ? rise(*report.cpu_seconds, host.last_cpu_seconds)
+                                         : elapsed * std::min(hearing.predicted, hearing.cores);
+  const double completed = report.completed ? rise(*report.completed, host.last_completed) : own / memory.share;
+  const bool counted_anew =
+      (report.cpu_seconds && !host.last_cpu_seconds) || (report.completed && !host.last_completed);
+  if (batch) {
+    host.busy_seconds = host.completed = 0;  // part of it was the job's before that was known
+  } else if (!counted_anew) {
+    learn_speed(memory, host, busy, completed);
+  }
+  if (report.dispatches && host.last_arrived) {
+    const double arrived =
+        *report.dispatches > *host.last_arrived ? static_cast<double>(*report.dispatches - *host.last_arrived) : 0;
+    learn_share(memory, own, arrived);
+  }
+}
+
+std::optional<double> requests_in(const Report& report, HostMemory& host) {
+  if (report.requests) return report.requests;
+  if (report.running) return *report.running + report.waiting.value_or(0);
+  if (!report.load1) return std::nullopt;
+  return run_queue(*report.load1, host.last_load1);
+}
+
+// Runnable tasks that are no map requests. A host that does not count its requests has none that could be told apart.
+void note_background(HostMemory& host, const Report& report) {
+  if (!report.requests || !report.running) {
+    host.background = 0;
+    return;
+  }
+  const double found = *report.running - *report.requests;
+  host.background += (host.background_known ? kBackgroundStep : 1) * (found - host.background);
+  host.background_known = true;
+}
+
+void forget_counters(HostMemory& host) {
+  const double busy = host.busy_seconds, completed = host.completed;
+  host = HostMemory{};
+  host.busy_seconds = busy;
+  host.completed = completed;
+}
+
+// The pool's sums fade by the time since any host's last report.
+void fade(PoolMemory& memory, Instant now) {
+  const double elapsed = memory.faded == base::kNever ? 0 : std::max(0.0, (now - memory.faded).count());
+  memory.faded = now;
+  memory.busy_seconds *= std::exp(-elapsed / kPoolMemory);
+  memory.completed *= std::exp(-elapsed / kPoolMemory);
+  memory.own *= std::exp(-elapsed / kShareMemory);
+  memory.arrived *= std::exp(-elapsed / kShareMemory);
+}
+
+}  // namespace
+
+PoolMemory empty_memory(std::size_t hosts, unsigned peers) {
+  PoolMemory memory;
+  memory.hosts.resize(hosts);
+  memory.share = std::max(kLeastShare, 1.0 / std::max(peers, 1U));
+  return memory;
+}
+
+Learned learn(PoolMemory& memory, const Report& report, const Hearing& hearing, Instant now) {
+  HostMemory& host = memory.hosts.at(hearing.host);
+  fade(memory, now);
+  if (hearing.back) forget_counters(host);
+  if (host.reported != base::kNever) learn_differences(memory, host, report, hearing, now);
+
+  Learned learned;
+  learned.requests = requests_in(report, host);
+  // What is on its way to the host, it cannot have reported; a recovered run queue is older than any of that.
+  if (learned.requests && (report.requests || report.running)) *learned.requests += hearing.unseen / memory.share;
+  note_background(host, report);
+  learned.background = std::max(0.0, host.background);
+  const double pool_mean = memory.mean_service_seconds();
+  learned.mean_service_seconds = (host.busy_seconds + kPrior * pool_mean) / (host.completed + kPrior);
+
+  host.last_cpu_seconds = report.cpu_seconds;
+  host.last_completed = report.completed;
+  host.last_load1 = report.load1;
+  host.last_arrived = report.dispatches;
+  host.last_own = hearing.own_dispatches;
+  host.reported = now;
+  return learned;
+}
+
+}  // namespace balance

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// Standings: names for people, and the place of a host in the order of choice. Floor 2.
+#include "balance/pool/standing.h"
+
+namespace balance {
+namespace {
+
+bool is_live(const HostConfig& host, const Standing& standing, const PoolStanding& pool, const ProbeConfig& probe,
+             Instant now) {
+  if (host.probe == ProbeKind::none) return true;
+  const Instant heard = standing.reported == base::kNever ? pool.started : standing.reported;
+  if (now - heard < probe.expire_of(host.probe)) return true;
+  return pool.panic && standing.web == WebPort::answers;
+}
+
+}  // namespace
+
+std::string_view name_of(Health health) {
+  switch (health) {
+    case Health::unknown:
+      return "unknown";
+    case Health::up:
+      return "up";
+    case Health::down:
+      return "down";
+    case Health::wrong:
+      return "wrong";
+  }
+  return "?";
+}
+
+std::string_view name_of(WebPort port) {
+  switch (port) {
+    case WebPort::unchecked:
+      return "unchecked";
+    case WebPort::answers:
+      return "answers";
+    case WebPort::refused:
+      return "refused";
+    case WebPort::silent:
+      return "silent";
+  }
+  return "?";
+}
+
+std::string_view name_of(Tier tier) {
+  switch (tier) {
+    case Tier::usable:
+      return "usable";
+    case Tier::backup:
+      return "backup";
+    case Tier::silent:
+      return "silent";
+    case Tier::down:
+      return "down";
+    case Tier::out:
+      return "out";
+  }
+  return "?";
+}
+
+bool is_unwatched(const PoolStanding& pool, const ProbeConfig& probe, Instant now) {
+  return now - pool.beat >= probe.expire_of(ProbeKind::loadprobe);
+}
+
+Tier tier_of(const HostConfig& host, const Standing& standing, const PoolStanding& pool, const ProbeConfig& probe,
+             Instant now) {
+  if (!(host.weight > 0) || standing.duty != Duty::serving) return Tier::out;
+  if (standing.health == Health::down || standing.health == Health::wrong) return Tier::down;
+  const bool usable = is_unwatched(pool, probe, now) || is_live(host, standing, pool, probe, now);
+  if (!usable) return Tier::silent;
+  return host.backup ? Tier::backup : Tier::usable;
+}
+
+}  // namespace balance
