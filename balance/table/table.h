@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The table: one mapped file that every process of the balancer shares.
-// Floor 3. One Table per process; its functions may be called from any thread, except open, create and move.
-// (The numbered invariants stand at the top of table.cc's layout.)
+// The table: one mapped file that every process of the balancer shares. Its invariants stand in layout.h.
+// Floor 3. Any thread may call the functions of an open Table, except moving and destroying it.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "balance/pool/prediction.h"
 #include "balance/pool/snapshot.h"
@@ -24,6 +24,11 @@ struct TableShape {
   std::string boot_id;            // instants of another boot mean nothing
 };
 
+enum class Access : std::uint8_t {
+  read_write,
+  read_only,  // to look, as balancectl does: whatever would write does nothing
+};
+
 class Table {
  public:
   Table(Table&&) noexcept;
@@ -31,17 +36,31 @@ class Table {
   ~Table();
 
   // Maps what stands at `path`. Fault::unavailable if there is none or it is another's (magic, layout version, size,
-  // shape).
-  static base::Result<Table> open(const std::string& path, const TableShape& shape);
-  // Makes a new file and renames it over `path`; everything in it is empty and it has a new balancer id.
-  // REQUIRES: the caller holds the lease.
-  static base::Result<Table> create(const std::string& path, const TableShape& shape);
+  // shape); Fault::io if the system refuses.
+  static base::Result<Table> open(const std::string& path, const TableShape& shape, Access access = Access::read_write);
 
-  // False once the file was truncated under us (SIGBUS): from then on everything read is empty; open another.
+  // What a new table takes over from the one before it: `was[i]` is the index that host i had there, if it was there.
+  struct Heritage {
+    const Table* from = nullptr;
+    std::vector<std::optional<std::size_t>> was;
+  };
+  // Makes a new file, its space on the disk included, and renames it over `path`. Without heritage everything in it is
+  // empty and it has a new balancer id; with one the id stays, and standings, predictions, turns, dispatches and client
+  // entries of the hosts that stay come along (what others dispatch through the old file meanwhile does not). Readable
+  // and writable for the owner and the group; the group is the directory's where that may be written by its group.
+  // REQUIRES: the caller holds the lease.
+  static base::Result<Table> create(const std::string& path, const TableShape& shape, const Heritage& heritage);
+  static base::Result<Table> create(const std::string& path, const TableShape& shape) {
+    return create(path, shape, Heritage{});
+  }
+
+  // False once the file was truncated under us (SIGBUS) or its head overwritten: from then on everything read is empty;
+  // open another.
   bool intact() const;
   // True while `path` still names this file: poolwatch may have put a new one in its place.
   bool is_current(const std::string& path) const;
   std::uint64_t balancer_id() const;
+  std::size_t hosts() const;
 
   // --- standings: written by the lease's holder alone ---
   void publish(std::size_t host, const Standing& standing);
@@ -55,9 +74,9 @@ class Table {
   double virtual_time() const;
   // Only grows; wraps never.
   std::uint64_t dispatches(std::size_t host) const;
-  // Counts one dispatch: the prediction becomes `after` if it is still the one that `seen` was read from, else the
-  // function reads it again and asks `raise` anew, a bounded number of times, and adds at last without draining: no
-  // dispatch is lost.
+  // Counts one dispatch: the prediction becomes `raise(seen)` if it is still the one that `seen` was read from, else it
+  // is read again and `raise` asked anew. Each failed try means that somebody else's succeeded, so the bound is for a
+  // file that is no table any more; the dispatch itself is counted in any case.
   template <class Raise>  // Prediction raise(Prediction seen)
   void dispatch(std::size_t host, Instant now, Raise raise);
   // Takes the host's turn: false if another process took it since `seen` was read; then choose again.
@@ -66,13 +85,16 @@ class Table {
   void set_prediction(std::size_t host, const Prediction& prediction);
 
   // --- client entries: lossy when full, expiring ---
-  // The host that last served this client, if that was within `keep`.
+  // The host that last served this client, if that was within `keep` (at most 6 days). `client` is a hash of all 64
+  // bits.
   std::optional<std::size_t> host_of_client(std::uint64_t client, Instant now, Seconds keep) const;
   void remember_client(std::uint64_t client, std::size_t host, Instant now);
 
  private:
   struct Mapping;
   explicit Table(std::unique_ptr<Mapping> mapping);
+  static base::Result<Table> map(int fd, const std::string& path, std::size_t hosts, Access access);
+  void inherit(const Heritage& heritage);
   std::uint64_t prediction_word(std::size_t host) const;
   bool replace_prediction(std::size_t host, std::uint64_t seen, std::uint64_t after);
   void count_dispatch(std::size_t host);
@@ -81,7 +103,7 @@ class Table {
 
 template <class Raise>
 void Table::dispatch(std::size_t host, Instant now, Raise raise) {
-  constexpr int kTries = 64;
+  constexpr int kTries = 10000;
   for (int i = 0; i < kTries; ++i) {
     const std::uint64_t seen = prediction_word(host);
     if (replace_prediction(host, seen, packed(raise(unpacked(seen, now))))) break;

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// How the table lies in its file: head, pool, hosts' records, hosts' live words, client entries; nothing but 64-bit
+// lock-free atomic words. Floor 3; included by table.cc and the stress tests alone.
+//
+// Invariants:
+//  1. The file never changes its size. What needs another size or layout is a new file, renamed over the old one.
+//  2. The head is written before the file gets its name, and never again. Sizes and counts come from the shape that was
+//     asked for and were compared once; nothing is ever computed from the head.
+//  3. Records are written by the holder of the lease alone, by one thread at a time.
+//  4. `slot[version & 1]` is the shown slot. The writer fills the other one wholly, then adds one to `version`. A
+//  writer
+//     that dies at any instant leaves only the hidden slot torn, and the next writer fills that one again.
+//  5. Slot words are stored with release and loaded with acquire. A reader that met a word of a later filling therefore
+//     sees the `version` that came before that filling, and rejects its copy; no fence is needed.
+//  6. Words of Live and Shared are written by every process, each by one atomic read-modify-write. No two of them need
+//  to
+//     agree with each other.
+//  7. A client entry is one word: never torn, always replaceable.
+//  8. A word of a slot that was never filled (zero pages after a truncation) lacks its mark: it reads as nothing.
+//  9. Whoever reads checks: enumerations, finite numbers and their ranges, text, indices. The file is not trusted.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace balance::layout {
+
+using Word = std::atomic<std::uint64_t>;
+static_assert(Word::is_always_lock_free && sizeof(Word) == 8 && alignof(Word) == 8,
+              "processes share the words: each must be a plain, lock-free 64 bits");
+
+inline constexpr std::uint64_t kMagic = 0x656c6261'74616d62;  // "bmatable" in memory, little-endian machines only
+inline constexpr std::uint64_t kLayoutVersion = 1;            // add one at any change below, or of words.h
+inline constexpr std::size_t kMostHosts = 4096;
+inline constexpr std::size_t kCacheLine = 64;
+
+struct alignas(kCacheLine) Head {
+  Word magic, layout_version, bytes, fingerprint, hosts;
+  Word boot;         // fingerprint of the boot id
+  Word balancer_id;  // drawn when the file was made
+  Word created;      // when, seconds of the monotonic clock, bits of a double
+};
+
+template <std::size_t kWords>
+struct alignas(kCacheLine) Record {
+  Word version;
+  Word slot[2][kWords];
+};
+inline constexpr std::size_t kPoolWords = 7;
+inline constexpr std::size_t kHostWords = 27;
+using PoolRecord = Record<kPoolWords>;
+using HostRecord = Record<kHostWords>;
+
+struct alignas(kCacheLine) Shared {  // of the pool
+  Word virtual_time;                 // bits of a double, 0 or more
+};
+
+struct alignas(kCacheLine) Live {  // of a host, on a cache line of its own
+  Word prediction;                 // packed(Prediction)
+  Word dispatches;                 // only grows
+  Word turn;                       // virtual time, bits of a double, 0 or more
+};
+
+// A client has its place in one bucket, a cache line.
+inline constexpr std::size_t kWays = 8;
+inline constexpr std::size_t kBuckets = 2048;
+struct alignas(kCacheLine) Bucket {
+  Word entry[kWays];
+};
+
+static_assert(sizeof(Head) == 64 && offsetof(Head, created) == 56);
+static_assert(sizeof(PoolRecord) == 128 && offsetof(PoolRecord, slot) == 8);
+static_assert(sizeof(HostRecord) == 448 && offsetof(HostRecord, slot) == 8);
+static_assert(sizeof(Shared) == 64 && sizeof(Live) == 64 && sizeof(Bucket) == 64);
+
+// Offsets in the file, bytes.
+inline constexpr std::size_t kPoolAt = sizeof(Head);
+inline constexpr std::size_t kSharedAt = kPoolAt + sizeof(PoolRecord);
+inline constexpr std::size_t kHostsAt = kSharedAt + sizeof(Shared);
+inline constexpr std::size_t host_at(std::size_t host) { return kHostsAt + host * sizeof(HostRecord); }
+inline constexpr std::size_t live_at(std::size_t host, std::size_t hosts) {
+  return host_at(hosts) + host * sizeof(Live);
+}
+inline constexpr std::size_t buckets_at(std::size_t hosts) { return live_at(hosts, hosts); }
+inline constexpr std::size_t bytes_for(std::size_t hosts) { return buckets_at(hosts) + kBuckets * sizeof(Bucket); }
+
+static_assert(kPoolAt == 64 && kSharedAt == 192 && kHostsAt == 256 && bytes_for(1) == 256 + 448 + 64 + 131072);
+
+}  // namespace balance::layout

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+// The table's mapping and its words.
+#include "balance/table/table.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cassert>
+#include <cerrno>
+#include <cstdio>
+
+#include "balance/table/layout.h"
+#include "balance/table/sigbus.h"
+#include "balance/table/state_dir.h"
+#include "balance/table/words.h"
+#include "loadprobe/base/clock.h"
+#include "loadprobe/base/fd.h"
+#include "loadprobe/base/text.h"
+
+namespace balance {
+namespace {
+
+using layout::Word;
+
+constexpr auto kAcquire = std::memory_order_acquire;
+constexpr auto kRelease = std::memory_order_release;
+constexpr auto kBoth = std::memory_order_acq_rel;
+
+// A copy of the shown slot, if none of a bounded number of tries was overtaken by the writer.
+template <std::size_t kWords>
+std::optional<std::array<std::uint64_t, kWords>> copy(const layout::Record<kWords>& record) {
+  constexpr int kTries = 64;
+  for (int i = 0; i < kTries; ++i) {
+    const std::uint64_t version = record.version.load(kAcquire);
+    std::array<std::uint64_t, kWords> words;
+    for (std::size_t w = 0; w < kWords; ++w) words[w] = record.slot[version & 1][w].load(kAcquire);
+    if (record.version.load(kAcquire) == version) return words;
+  }
+  return std::nullopt;
+}
+
+template <std::size_t kWords>
+void show(layout::Record<kWords>& record, const std::array<std::uint64_t, kWords>& words) {
+  const std::uint64_t next = record.version.load(kAcquire) + 1;
+  for (std::size_t w = 0; w < kWords; ++w) record.slot[next & 1][w].store(words[w], kRelease);
+  // Only now: a reader may copy the slot that `version` names at any moment, and a writer may die at any moment.
+  record.version.store(next, kRelease);
+}
+
+base::Error another(const std::string& path, const std::string& what) {
+  return base::Error{base::Fault::unavailable, path + ": " + what};
+}
+
+}  // namespace
+
+struct Table::Mapping {
+  Mapping() = default;
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  ~Mapping() {
+    guard = Guard();  // before the range can become someone else's
+    if (begin != nullptr) munmap(begin, bytes);
+  }
+
+  template <class Part>
+  Part& at(std::size_t offset) const {
+    assert(offset + sizeof(Part) <= bytes);
+    return *reinterpret_cast<Part*>(static_cast<char*>(begin) + offset);
+  }
+  layout::Head& head() const { return at<layout::Head>(0); }
+  layout::PoolRecord& pool() const { return at<layout::PoolRecord>(layout::kPoolAt); }
+  layout::Shared& shared() const { return at<layout::Shared>(layout::kSharedAt); }
+  layout::HostRecord& host(std::size_t i) const { return at<layout::HostRecord>(layout::host_at(i)); }
+  layout::Live& live(std::size_t i) const { return at<layout::Live>(layout::live_at(i, hosts)); }
+  layout::Bucket& bucket(std::size_t i) const {
+    return at<layout::Bucket>(layout::buckets_at(hosts) + i * sizeof(layout::Bucket));
+  }
+  bool writable() const { return access == Access::read_write; }
+
+  void* begin = nullptr;
+  std::size_t bytes = 0;
+  std::size_t hosts = 0;  // the shape's, never the file's
+  Access access = Access::read_write;
+  std::uint64_t balancer_id = 0;
+  dev_t device = 0;
+  ino_t inode = 0;
+  std::atomic<bool> lost{false};
+  Guard guard;
+};
+
+Table::Table(std::unique_ptr<Mapping> mapping) : mapping_(std::move(mapping)) {}
+Table::Table(Table&&) noexcept = default;
+Table& Table::operator=(Table&&) noexcept = default;
+Table::~Table() = default;
+
+base::Result<Table> Table::map(int fd, const std::string& path, std::size_t hosts, Access access) {
+  auto mapping = std::make_unique<Mapping>();
+  struct stat status = {};
+  if (fstat(fd, &status) != 0) return base::system_error("cannot stat " + path);
+  if (!S_ISREG(status.st_mode)) return another(path, "is no regular file");
+  const std::size_t bytes = layout::bytes_for(hosts);
+  if (status.st_size != static_cast<off_t>(bytes)) {
+    return another(path, "is not the table wanted: it has " + std::to_string(status.st_size) + " bytes, wanted " +
+                             std::to_string(bytes) + " for " + std::to_string(hosts) + " hosts");
+  }
+  const int protection = access == Access::read_write ? PROT_READ | PROT_WRITE : PROT_READ;
+  void* const begin = mmap(nullptr, bytes, protection, MAP_SHARED, fd, 0);
+  if (begin == MAP_FAILED) return base::system_error("cannot map " + path);
+  mapping->begin = begin;
+  mapping->bytes = bytes;
+  mapping->hosts = hosts;
+  mapping->access = access;
+  mapping->device = status.st_dev;
+  mapping->inode = status.st_ino;
+  base::Result<Guard> guard = Guard::over(begin, bytes, &mapping->lost);
+  if (!guard) return guard.error();
+  mapping->guard = *std::move(guard);
+  return Table(std::move(mapping));
+}
+
+base::Result<Table> Table::open(const std::string& path, const TableShape& shape, Access access) {
+  if (shape.hosts < 1 || shape.hosts > layout::kMostHosts) {
+    return another(path, "a table has 1 to 4096 hosts, not " + std::to_string(shape.hosts));
+  }
+  const int mode = access == Access::read_write ? O_RDWR : O_RDONLY;
+  // Neither a link nor a pipe that somebody put there may lead us astray or hold us up.
+  base::Result<base::Fd> file = base::Fd::open(path, mode | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  if (!file) {
+    const bool missing = errno == ENOENT || errno == ENOTDIR;
+    return base::Error{missing ? base::Fault::unavailable : base::Fault::io, file.error().what};
+  }
+  base::Result<Table> table = map(file->get(), path, shape.hosts, access);
+  if (!table) return table;
+  const layout::Head& head = table->mapping_->head();
+  if (head.magic.load(kAcquire) != layout::kMagic) return another(path, "is no table");
+  if (head.layout_version.load(kAcquire) != layout::kLayoutVersion) {
+    return another(path, "has table layout " + std::to_string(head.layout_version.load(kAcquire)) + ", wanted " +
+                             std::to_string(layout::kLayoutVersion));
+  }
+  if (head.bytes.load(kAcquire) != table->mapping_->bytes || head.hosts.load(kAcquire) != shape.hosts) {
+    return another(path, "is a table of another number of hosts");
+  }
+  if (head.boot.load(kAcquire) != base::fingerprint(shape.boot_id)) return another(path, "is of another boot");
+  if (head.fingerprint.load(kAcquire) != shape.fingerprint) return another(path, "is of another configuration");
+  table->mapping_->balancer_id = head.balancer_id.load(kAcquire);
+  if (!table->intact()) return another(path, "was truncated");
+  return table;
+}
+
+base::Result<Table> Table::create(const std::string& path, const TableShape& shape, const Heritage& heritage) {
+  if (shape.hosts < 1 || shape.hosts > layout::kMostHosts) {
+    return base::Error{base::Fault::usage, "a table has 1 to 4096 hosts, not " + std::to_string(shape.hosts)};
+  }
+  // Only the lease's holder makes tables, so whatever has this name was left by one that died.
+  const std::string beside = path + ".new";
+  unlink(beside.c_str());
+  base::Result<base::Fd> file = base::Fd::open(beside, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+  if (!file) return file.error();
+  const off_t bytes = static_cast<off_t>(layout::bytes_for(shape.hosts));
+  const auto fail = [&beside](base::Error error) {
+    unlink(beside.c_str());
+    return error;
+  };
+  // A full disk has to say so here, not by SIGBUS at the first write.
+  if (const int refused = posix_fallocate(file->get(), 0, bytes); refused != 0) {
+    errno = refused;
+    return fail(base::system_error("cannot reserve " + std::to_string(bytes) + " bytes for " + beside));
+  }
+  if (base::Status shared = share_with_group(file->get(), beside); !shared) return fail(shared.error());
+  base::Result<Table> table = map(file->get(), beside, shape.hosts, Access::read_write);
+  if (!table) return fail(table.error());
+
+  const bool inherits = heritage.from != nullptr;
+  Mapping& mapping = *table->mapping_;
+  mapping.balancer_id = inherits ? heritage.from->balancer_id() : base::random_bits();
+  layout::Head& head = mapping.head();
+  head.layout_version.store(layout::kLayoutVersion, kRelease);
+  head.bytes.store(mapping.bytes, kRelease);
+  head.fingerprint.store(shape.fingerprint, kRelease);
+  head.hosts.store(shape.hosts, kRelease);
+  head.boot.store(base::fingerprint(shape.boot_id), kRelease);
+  head.balancer_id.store(mapping.balancer_id, kRelease);
+  head.created.store(std::bit_cast<std::uint64_t>(base::now().time_since_epoch().count()), kRelease);
+  head.magic.store(layout::kMagic, kRelease);
+  table->publish(PoolStanding{});
+  for (std::size_t i = 0; i < shape.hosts; ++i) table->publish(i, Standing{});
+  if (inherits) table->inherit(heritage);
+  if (!table->intact()) return fail(another(beside, "was truncated while it was made"));
+  if (rename(beside.c_str(), path.c_str()) != 0) return fail(base::system_error("cannot rename " + beside));
+  return table;
+}
+
+void Table::inherit(const Heritage& heritage) {
+  const Mapping& old = *heritage.from->mapping_;
+  Mapping& now = *mapping_;
+  if (const std::optional<PoolStanding> pool = heritage.from->pool()) publish(*pool);
+  now.shared().virtual_time.store(old.shared().virtual_time.load(kAcquire), kRelease);
+  std::vector<std::optional<std::size_t>> becomes(old.hosts);
+  for (std::size_t i = 0; i < std::min(now.hosts, heritage.was.size()); ++i) {
+    const std::optional<std::size_t> was = heritage.was[i];
+    if (!was || *was >= old.hosts) continue;
+    becomes[*was] = i;
+    if (const std::optional<Standing> standing = heritage.from->standing(*was)) publish(i, *standing);
+    now.live(i).prediction.store(old.live(*was).prediction.load(kAcquire), kRelease);
+    now.live(i).dispatches.store(old.live(*was).dispatches.load(kAcquire), kRelease);
+    now.live(i).turn.store(old.live(*was).turn.load(kAcquire), kRelease);
+  }
+  for (std::size_t b = 0; b < layout::kBuckets; ++b) {
+    for (std::size_t w = 0; w < layout::kWays; ++w) {
+      std::optional<ClientEntry> entry = client_entry(old.bucket(b).entry[w].load(kAcquire));
+      if (!entry || entry->host >= becomes.size() || !becomes[entry->host]) continue;
+      entry->host = *becomes[entry->host];
+      now.bucket(b).entry[w].store(packed(*entry), kRelease);
+    }
+  }
+}
+
+bool Table::intact() const {
+  return !mapping_->lost.load(kAcquire) && mapping_->head().magic.load(kAcquire) == layout::kMagic &&
+         !mapping_->lost.load(kAcquire);
+}
+
+bool Table::is_current(const std::string& path) const {
+  struct stat status = {};
+  return lstat(path.c_str(), &status) == 0 && status.st_dev == mapping_->device && status.st_ino == mapping_->inode;
+}
+
+std::uint64_t Table::balancer_id() const { return mapping_->balancer_id; }
+std::size_t Table::hosts() const { return mapping_->hosts; }
+
+void Table::publish(std::size_t host, const Standing& standing) {
+  if (host < mapping_->hosts && mapping_->writable()) show(mapping_->host(host), to_words(standing));
+}
+
+void Table::publish(const PoolStanding& pool) {
+  if (mapping_->writable()) show(mapping_->pool(), to_words(pool));
+}
+
+std::optional<Standing> Table::standing(std::size_t host) const {
+  if (host >= mapping_->hosts) return std::nullopt;
+  const std::optional<HostWords> words = copy(mapping_->host(host));
+  if (!words || mapping_->lost.load(kAcquire)) return std::nullopt;
+  return standing_of(*words);
+}
+
+std::optional<PoolStanding> Table::pool() const {
+  const std::optional<PoolWords> words = copy(mapping_->pool());
+  if (!words || mapping_->lost.load(kAcquire)) return std::nullopt;
+  return pool_of(*words);
+}
+
+Live Table::live(std::size_t host, Instant now) const {
+  if (host >= mapping_->hosts) return Live{.prediction = {.requests = 0, .at = now}, .turn = 0};
+  const layout::Live& words = mapping_->live(host);
+  return Live{.prediction = unpacked(words.prediction.load(kAcquire), now),
+              .turn = sane_virtual_time(words.turn.load(kAcquire))};
+}
+
+double Table::virtual_time() const { return sane_virtual_time(mapping_->shared().virtual_time.load(kAcquire)); }
+
+std::uint64_t Table::dispatches(std::size_t host) const {
+  return host < mapping_->hosts ? mapping_->live(host).dispatches.load(kAcquire) : 0;
+}
+
+bool Table::take_turn(std::size_t host, double seen, double host_after, double pool_after) {
+  if (host >= mapping_->hosts || !mapping_->writable()) return true;  // nobody to contend with
+  Word& turn = mapping_->live(host).turn;
+  std::uint64_t found = turn.load(kAcquire);
+  // What makes no sense was read as 0 and has to be replaced, or the turn could never be taken.
+  if (sane_virtual_time(found) != seen) return false;
+  if (!turn.compare_exchange_strong(found, std::bit_cast<std::uint64_t>(host_after), kBoth)) return false;
+  constexpr int kTries = 1000;
+  Word& time = mapping_->shared().virtual_time;
+  std::uint64_t before = time.load(kAcquire);
+  for (int i = 0; i < kTries; ++i) {
+    const double now = std::bit_cast<double>(before);
+    if (now == sane_virtual_time(before) && now >= pool_after) break;
+    if (time.compare_exchange_weak(before, std::bit_cast<std::uint64_t>(pool_after), kBoth)) break;
+  }
+  return true;
+}
+
+void Table::set_prediction(std::size_t host, const Prediction& prediction) {
+  if (host < mapping_->hosts && mapping_->writable()) {
+    mapping_->live(host).prediction.store(packed(prediction), kRelease);
+  }
+}
+
+std::uint64_t Table::prediction_word(std::size_t host) const {
+  return host < mapping_->hosts ? mapping_->live(host).prediction.load(kAcquire) : 0;
+}
+
+bool Table::replace_prediction(std::size_t host, std::uint64_t seen, std::uint64_t after) {
+  if (host >= mapping_->hosts || !mapping_->writable()) return true;
+  return mapping_->live(host).prediction.compare_exchange_strong(seen, after, kBoth);
+}
+
+void Table::count_dispatch(std::size_t host) {
+  if (host < mapping_->hosts && mapping_->writable()) mapping_->live(host).dispatches.fetch_add(1, kBoth);
+}
+
+std::optional<std::size_t> Table::host_of_client(std::uint64_t client, Instant now, Seconds keep) const {
+  const layout::Bucket& bucket = mapping_->bucket(bucket_of(client));
+  std::optional<std::size_t> host;
+  Seconds youngest = keep;
+  // Two processes may have entered one client side by side: the younger entry counts.
+  for (const Word& word : bucket.entry) {
+    const std::optional<ClientEntry> entry = client_entry(word.load(kAcquire));
+    if (!entry || entry->tag != tag_of(client) || entry->host >= mapping_->hosts) continue;
+    if (const Seconds age = age_of(*entry, now); age <= youngest) {
+      youngest = age;
+      host = entry->host;
+    }
+  }
+  return host;
+}
+
+void Table::remember_client(std::uint64_t client, std::size_t host, Instant now) {
+  if (host >= mapping_->hosts || !mapping_->writable()) return;
+  layout::Bucket& bucket = mapping_->bucket(bucket_of(client));
+  const std::uint32_t tag = tag_of(client);
+  std::size_t place = 0;
+  Seconds oldest{-1};
+  for (std::size_t i = 0; i < layout::kWays; ++i) {
+    const std::optional<ClientEntry> entry = client_entry(bucket.entry[i].load(kAcquire));
+    if (entry && entry->tag == tag) {
+      place = i;
+      break;
+    }
+    const Seconds age = entry ? age_of(*entry, now) : Seconds{1e9};
+    if (age > oldest) {
+      oldest = age;
+      place = i;
+    }
+  }
+  bucket.entry[place].store(packed({.tag = tag, .host = host, .seen = seconds_of(now)}), kRelease);
+}
+
+}  // namespace balance

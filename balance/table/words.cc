@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+// Packing and checking of the table's words.
+#include "balance/table/words.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace balance {
+namespace {
+
+constexpr std::uint64_t kMark = 0x53AD;  // in the high 16 bits of a slot's first word: it was filled
+constexpr std::uint64_t kMissing = ~std::uint64_t{0};
+constexpr double kLongestSeconds = 1e10;       // instants lie within it: kNever is -1e9
+constexpr double kMostTasks = 1e7;             // tasks and requests
+constexpr double kGreatestVirtualTime = 1e12;  // above it a turn's step of 1e-4 would be lost
+
+enum At : std::size_t {  // of a host's slot
+  kFlags,
+  kReported,
+  kWebAnswered,
+  kUpSince,
+  kChanged,
+  kCores,
+  kBackground,
+  kService,
+  kRunning,
+  kWaiting,
+  kLoad1,
+  kCause,
+};
+constexpr std::size_t kCauseWords = 14;
+static_assert(kCause + kCauseWords <= layout::kHostWords && kMostCauseBytes < kCauseWords * 8);
+
+enum PoolAt : std::size_t { kPoolFlags, kBeat, kStarted, kPoolService, kShare, kCapacity, kMedianCores };
+static_assert(kMedianCores < layout::kPoolWords);
+
+std::uint64_t bits(double number) { return std::bit_cast<std::uint64_t>(number); }
+std::uint64_t bits(Instant instant) { return bits(instant.time_since_epoch().count()); }
+std::uint64_t bits(const std::optional<double>& number) { return number ? bits(*number) : kMissing; }
+
+// Reads checked values; one that fails spoils the whole.
+class Reader {
+ public:
+  double number(std::uint64_t word, double least, double most) {
+    const double value = std::bit_cast<double>(word);
+    const bool sane = value >= least && value <= most;  // false for NaN
+    spoiled_ = spoiled_ || !sane;
+    return sane ? value : least;
+  }
+  Instant instant(std::uint64_t word) { return Instant{Seconds{number(word, -kLongestSeconds, kLongestSeconds)}}; }
+  std::optional<double> optional(std::uint64_t word) {
+    if (word == kMissing) return std::nullopt;
+    return number(word, 0, kMostTasks);
+  }
+  template <class Enum>
+  Enum one_of(std::uint64_t word, unsigned shift, Enum last) {
+    const std::uint64_t value = (word >> shift) & 0xFF;
+    const bool known = value <= static_cast<std::uint64_t>(last);
+    spoiled_ = spoiled_ || !known;
+    return known ? static_cast<Enum>(value) : Enum{};
+  }
+  void require(bool fact) { spoiled_ = spoiled_ || !fact; }
+  bool spoiled() const { return spoiled_; }
+
+ private:
+  bool spoiled_ = false;
+};
+
+bool is_printable(char c) { return c >= 0x20 && c <= 0x7E; }
+
+std::string cause_of(const HostWords& words, Reader& reader) {
+  const std::size_t length = (words[kFlags] >> 24) & 0xFF;
+  reader.require(length <= kMostCauseBytes);
+  if (reader.spoiled()) return {};
+  std::string cause(length, '\0');
+  for (std::size_t i = 0; i < length; ++i) {
+    cause[i] = static_cast<char>((words[kCause + i / 8] >> (i % 8 * 8)) & 0x7F);
+    reader.require(is_printable(cause[i]) && ((words[kCause + i / 8] >> (i % 8 * 8)) & 0x80) == 0);
+  }
+  return cause;
+}
+
+}  // namespace
+
+HostWords to_words(const Standing& standing) {
+  HostWords words{};
+  const std::size_t length = std::min(standing.cause.size(), kMostCauseBytes);
+  words[kFlags] = kMark << 48 | length << 24 | static_cast<std::uint64_t>(standing.web) << 16 |
+                  static_cast<std::uint64_t>(standing.duty) << 8 | static_cast<std::uint64_t>(standing.health);
+  words[kReported] = bits(standing.reported);
+  words[kWebAnswered] = bits(standing.web_answered);
+  words[kUpSince] = bits(standing.up_since);
+  words[kChanged] = bits(standing.changed);
+  words[kCores] = bits(standing.cores);
+  words[kBackground] = bits(standing.background);
+  words[kService] = bits(standing.mean_service_seconds);
+  words[kRunning] = bits(standing.running);
+  words[kWaiting] = bits(standing.waiting);
+  words[kLoad1] = bits(standing.load1);
+  for (std::size_t i = 0; i < length; ++i) {
+    const char c = is_printable(standing.cause[i]) ? standing.cause[i] : '?';
+    words[kCause + i / 8] |= static_cast<std::uint64_t>(c) << (i % 8 * 8);
+  }
+  return words;
+}
+
+PoolWords to_words(const PoolStanding& pool) {
+  PoolWords words{};
+  words[kPoolFlags] = kMark << 48 | (pool.panic ? 1U : 0U);
+  words[kBeat] = bits(pool.beat);
+  words[kStarted] = bits(pool.started);
+  words[kPoolService] = bits(pool.mean_service_seconds);
+  words[kShare] = bits(pool.share);
+  words[kCapacity] = bits(pool.greatest_capacity);
+  words[kMedianCores] = bits(pool.median_cores);
+  return words;
+}
+
+std::optional<Standing> standing_of(const HostWords& words) {
+  Reader reader;
+  Standing standing;
+  reader.require(words[kFlags] >> 48 == kMark);
+  standing.health = reader.one_of(words[kFlags], 0, Health::wrong);
+  standing.duty = reader.one_of(words[kFlags], 8, Duty::off);
+  standing.web = reader.one_of(words[kFlags], 16, WebPort::silent);
+  standing.reported = reader.instant(words[kReported]);
+  standing.web_answered = reader.instant(words[kWebAnswered]);
+  standing.up_since = reader.instant(words[kUpSince]);
+  standing.changed = reader.instant(words[kChanged]);
+  standing.cores = reader.number(words[kCores], 0, 65536);
+  standing.background = reader.number(words[kBackground], -kMostTasks, kMostTasks);
+  standing.mean_service_seconds = reader.number(words[kService], 1e-9, 1e7);
+  standing.running = reader.optional(words[kRunning]);
+  standing.waiting = reader.optional(words[kWaiting]);
+  standing.load1 = reader.optional(words[kLoad1]);
+  standing.cause = cause_of(words, reader);
+  if (reader.spoiled()) return std::nullopt;
+  return standing;
+}
+
+std::optional<PoolStanding> pool_of(const PoolWords& words) {
+  Reader reader;
+  PoolStanding pool;
+  reader.require(words[kPoolFlags] >> 48 == kMark && (words[kPoolFlags] & 0xFFFF'FFFF'FFFF) <= 1);
+  pool.panic = (words[kPoolFlags] & 1) != 0;
+  pool.beat = reader.instant(words[kBeat]);
+  pool.started = reader.instant(words[kStarted]);
+  pool.mean_service_seconds = reader.number(words[kPoolService], 1e-9, 1e7);
+  pool.share = reader.number(words[kShare], 1e-6, 1);
+  pool.greatest_capacity = reader.number(words[kCapacity], 0, 1e9);
+  pool.median_cores = reader.number(words[kMedianCores], 1e-6, 65536);
+  if (reader.spoiled()) return std::nullopt;
+  return pool;
+}
+
+double sane_virtual_time(std::uint64_t word) {
+  const double time = std::bit_cast<double>(word);
+  return time >= 0 && time <= kGreatestVirtualTime ? time : 0;
+}
+
+namespace {
+constexpr std::uint32_t kSecondsMask = (1U << 20) - 1;
+}
+
+std::uint64_t packed(const ClientEntry& entry) {
+  return static_cast<std::uint64_t>(entry.tag) << 32 | (entry.host & 0xFFF) << 20 | (entry.seen & kSecondsMask);
+}
+
+std::optional<ClientEntry> client_entry(std::uint64_t word) {
+  if (word == 0) return std::nullopt;
+  return ClientEntry{.tag = static_cast<std::uint32_t>(word >> 32),
+                     .host = (word >> 20) & 0xFFF,
+                     .seen = static_cast<std::uint32_t>(word) & kSecondsMask};
+}
+
+std::size_t bucket_of(std::uint64_t client) { return client % layout::kBuckets; }
+std::uint32_t tag_of(std::uint64_t client) { return std::max(static_cast<std::uint32_t>(client >> 32), 1U); }
+
+std::uint32_t seconds_of(Instant instant) {
+  const double seconds = std::clamp(instant.time_since_epoch().count(), 0.0, 1e15);
+  return static_cast<std::uint32_t>(static_cast<std::uint64_t>(seconds) & kSecondsMask);
+}
+
+Seconds age_of(const ClientEntry& entry, Instant now) {
+  constexpr std::uint32_t kAhead = 2;  // seconds by which processes may have read their clocks apart
+  const std::uint32_t age = (seconds_of(now) - entry.seen) & kSecondsMask;
+  return age > kSecondsMask - kAhead ? Seconds{0} : Seconds{static_cast<double>(age)};
+}
+
+}  // namespace balance
