@@ -10,7 +10,7 @@ import time
 from . import cgroups, processes, webservers, world
 
 NAMES = ("pinchot", "leopold", "darwin", "capra", "audubon", "carson")
-PROGRAMS = os.environ.get("MAPBALANCE_PROGRAMS", os.path.join(world.ROOT, "build", "bin"))
+PROGRAMS = os.path.join(world.ROOT, os.environ.get("BUILD", "build"), "bin")
 
 
 def program(name):
@@ -78,9 +78,11 @@ class Host:
     def url(self):
         return f"http://{self.web.authority}"
 
-    def start(self):
+    def start(self, before_web=lambda: None):
+        """`before_web` starts what else belongs to the host."""
         self.mapserver.start()
         self.start_probe()
+        before_web()
         self.web.start()
 
     def start_probe(self):

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+"""A balancer: a web server, `balance` behind it as FastCGI, and poolwatch beside them."""
+
+import contextlib
+import json
+import os
+import subprocess
+
+from . import processes, webservers
+from .fleet import program
+
+PAGE = "/cgi-bin/mapserv?map=WORLD&mode=browse&layers=all"
+
+
+class Balancer:
+    """`watch`: 'permanent' starts poolwatch here, 'on-demand' leaves that to balance. `lines` are added to the
+    configuration's top, `sections` to its end. `listen` gives balance its own socket, or descriptor 0."""
+
+    def __init__(
+        self,
+        scene,
+        fleet,
+        *,
+        name="balancer",
+        address="127.0.0.1",
+        port=None,
+        web="nginx",
+        watch="permanent",
+        lines="",
+        sections="",
+        host_options=None,
+        cgroup=None,
+        **web_options,
+    ):
+        self.scene, self.fleet, self.name, self.watch_kind, self.cgroup = scene, fleet, name, watch, cgroup
+        self.port = port or processes.free_port(address)
+        self.socket = scene.path(name, "balance.sock")
+        self.state_dir = scene.path(name, "state")
+        self.host_options = host_options or {}
+        self.lines, self.sections = lines, sections
+        self.configuration = self.configure()
+        self.web = None
+        if web:
+            self.web = webservers.KINDS[web](
+                scene,
+                f"{name}/web",
+                address,
+                self.port,
+                {"/cgi-bin/mapserv": webservers.FastCgi(self.socket)},
+                front_page=PAGE,
+                cgroup=cgroup,
+                **web_options,
+            )
+        self.address = address
+        self.balance = self.watcher = None
+
+    @property
+    def url(self):
+        return f"http://{self.address}:{self.port}"
+
+    def configure(self):
+        """Writes balance.conf; again after `lines`, `sections` or `host_options` were changed."""
+        hosts = "".join(
+            f"host = {host.name} {host.url} {self.host_options.get(host.name, '')}\n" for host in self.fleet.hosts
+        )
+        return self.scene.write(
+            f"{self.name}/balance.conf",
+            f"script = {self.fleet.script}\nstate-dir = {self.state_dir}\n{self.lines}\n{hosts}"
+            f"[probe]\nport = {self.fleet.probe_port}\n{self.sections}\n",
+        )
+
+    @property
+    def environment(self):
+        return {"BALANCE_CONFIG": self.configuration}
+
+    def start(self):
+        if self.watch_kind == "permanent":
+            self.start_watcher()
+        self.start_balance()
+        if self.web:
+            self.web.start()
+        return self
+
+    def start_watcher(self):
+        self.watcher = self.scene.start(
+            f"{self.name}/poolwatch", [program("poolwatch"), "--config", self.configuration], cgroup=self.cgroup
+        )
+
+    def start_balance(self):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.socket)
+        self.balance = self.scene.start(
+            f"{self.name}/balance",
+            [program("balance"), "--listen", f"unix:{self.socket}"],
+            env=self.environment,
+            cgroup=self.cgroup,
+        )
+        self.balance.wait_for(lambda: os.path.exists(self.socket), 5, f"balance's socket {self.socket}")
+        os.chmod(self.socket, 0o666)  # the web server may run as another user
+
+    def processes(self):
+        parts = [self.web and self.web.process, self.balance, self.watcher]
+        return [process for process in parts if process]
+
+    def control(self, *arguments):
+        """What `balancectl ARGUMENTS` does: a CompletedProcess with text."""
+        return subprocess.run(
+            [program("balancectl"), "--config", self.configuration, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=False,
+        )
+
+    def status(self):
+        """`balancectl status --json` as Python sees it."""
+        return json.loads(self.control("status", "--json").stdout)

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs test suites and counts: run.py unit|stress|e2e ...   (BUILD names the build folder; default build)
+
+  unit    the GoogleTest program
+  stress  each program of tests/stress, one test each
+  e2e     each tests/*/*_test.py in a process of its own, with real servers
+
+The last line is 'N passed, N failed' and ', N skipped' where some were; exit status 0 only if some passed and none
+failed. E2E=NAME,... runs only tests/e2e/NAME_test.py.
+"""
+
+import glob
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), ".."))
+BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
+FILE_SECONDS = 300.0  # for one file of tests
+
+
+class Count:
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+
+    def add(self, passed, failed, skipped=0):
+        self.passed, self.failed, self.skipped = self.passed + passed, self.failed + failed, self.skipped + skipped
+
+    def __str__(self):
+        return f"{self.passed} passed, {self.failed} failed" + (f", {self.skipped} skipped" if self.skipped else "")
+
+
+def call(command, seconds, **how):
+    """Exit status of a command, -1 after so many seconds: it is asked to end, then killed."""
+    with subprocess.Popen(command, **how) as process:
+        try:
+            return process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            print(f"no end after {seconds:g} s: {' '.join(command)}", flush=True)
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            return -1
+        except BaseException:  # ours must not outlive us
+            process.send_signal(signal.SIGTERM)
+            process.wait()
+            raise
+
+
+def outcome_of(command, seconds, result, **how):
+    """Runs a command that writes counts to the file `result`; without them it is one failed test."""
+    status = call(command, seconds, **how)
+    try:
+        with open(result, encoding="utf-8") as file:
+            counts = json.load(file)
+    except (OSError, ValueError):
+        return 0, 1, 0
+    passed, failed, skipped = counts
+    # A crash after the last test, or a leak at exit, is a failure too.
+    return passed, failed or int(status != 0), skipped
+
+
+def unit(count, folder):
+    result = os.path.join(folder, "gtest.json")
+    program = os.path.join(BUILD, "tests", "unit_tests")
+    status = call([program, "--gtest_brief=1", f"--gtest_output=json:{result}"], FILE_SECONDS)
+    try:
+        with open(result, encoding="utf-8") as file:
+            found = json.load(file)
+    except (OSError, ValueError):
+        count.add(0, 1)
+        return
+    skipped = sum(test.get("result") == "SKIPPED" for suite in found["testsuites"] for test in suite["testsuite"])
+    failed = found["failures"] + found["errors"]
+    count.add(found["tests"] - failed - skipped - found["disabled"], failed or int(status != 0), skipped)
+
+
+def stress(count, _folder):
+    for source in sorted(glob.glob(os.path.join(ROOT, "tests", "stress", "*.cc"))):
+        name = os.path.splitext(os.path.basename(source))[0]
+        status = call([os.path.join(BUILD, "tests", "stress", name)], FILE_SECONDS)
+        print(f"stress {name}: {'passed' if status == 0 else f'FAILED with {status}'}", flush=True)
+        count.add(int(status == 0), int(status != 0))
+
+
+def e2e(count, folder):
+    only = {name for name in os.environ.get("E2E", "").split(",") if name}
+    for path in sorted(glob.glob(os.path.join(ROOT, "tests", "*", "*_test.py"))):
+        name = os.path.basename(path)
+        if only and name.removesuffix("_test.py") not in only:
+            continue
+        result = os.path.join(folder, f"{name}.json")
+        began = time.monotonic()
+        counts = outcome_of([sys.executable, "-B", os.path.abspath(__file__), "--file", path, result], FILE_SECONDS, result)
+        count.add(*counts)
+        passed, failed, skipped = counts
+        print(f"{name}: {passed} passed, {failed} failed, {skipped} skipped in {time.monotonic() - began:.0f} s", flush=True)
+
+
+def run_file(path, result):
+    """In a process of its own: the tests of one file; writes [passed, failed, skipped]."""
+    sys.path[:0] = [os.path.dirname(path), os.path.join(ROOT, "tests", "e2e")]
+
+    def leave(number, _frame):
+        raise SystemExit(128 + number)
+
+    signal.signal(signal.SIGTERM, leave)
+    tests = unittest.defaultTestLoader.loadTestsFromName(os.path.basename(path).removesuffix(".py"))
+    outcome = unittest.TextTestRunner(stream=sys.stdout, verbosity=2).run(tests)
+    # Several subtests of one test are one failure; an error in a class's set-up is one although no test of it ran.
+    failed = {getattr(test, "test_case", test).id() for test, _ in outcome.failures + outcome.errors}
+    failed |= {test.id() for test in outcome.unexpectedSuccesses}
+    ran_and_failed = sum(not test.startswith(("setUp", "tearDown")) for test in failed)
+    skipped = len(outcome.skipped)
+    passed = outcome.testsRun - ran_and_failed - skipped
+    with open(result, "w", encoding="utf-8") as file:
+        json.dump([passed, len(failed), skipped], file)
+    return 0
+
+
+SUITES = {"unit": unit, "stress": stress, "e2e": e2e}
+
+
+def main(arguments):
+    if len(arguments) == 3 and arguments[0] == "--file":
+        return run_file(*arguments[1:])
+    if not arguments or any(name not in SUITES for name in arguments):
+        print(__doc__, file=sys.stderr)
+        return 2
+    count = Count()
+    with tempfile.TemporaryDirectory(prefix="mapbalance-run-") as folder:
+        for name in arguments:
+            print(f"--- {name}", flush=True)
+            SUITES[name](count, folder)
+    print(count, flush=True)
+    return 0 if count.passed and not count.failed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
