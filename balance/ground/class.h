@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The classes of requests. DESIGN: the class decides between redirect and relay, since not every request survives a
-// redirect. Floor 1.
+// The classes of requests: the class decides between redirect and relay, since not every request survives a redirect.
+// Floor 1.
 #pragma once
 
 #include <cstddef>

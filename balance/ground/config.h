@@ -36,7 +36,7 @@ struct HostConfig {
 
 enum class Mode : std::uint8_t { automatic, redirect, relay };
 
-// What a class of requests gets: `by_default` is DESIGN's table for the mode.
+// What a class of requests gets: `by_default` is what plan_for() (reply.h) makes of the mode.
 enum class Answer : std::uint8_t { by_default, redirect, redirect_307, relay };
 
 struct ProbeConfig {
@@ -48,6 +48,12 @@ struct ProbeConfig {
   base::Seconds interval_of(ProbeKind kind) const;
   base::Seconds expire_of(ProbeKind kind) const;  // max(3 x interval, 2 s) unless set
   std::optional<base::Seconds> interval, expire;
+};
+
+// Accepted and checked for the program that relays.
+struct RelayConfig {
+  base::Seconds connect_timeout{2};
+  base::Seconds response_timeout{120};
 };
 
 struct Config {
@@ -71,6 +77,7 @@ struct Config {
   std::string state_dir;  // "": /run/balance, or /tmp/balance-UID where that cannot be made
   unsigned max_connections = 512;
   ProbeConfig probe;
+  RelayConfig relay;
 
   bool weights_count() const;    // the weights above 0 are not all equal
   std::size_t longest_base = 0;  // bytes of the longest public URL with its script
@@ -78,6 +85,12 @@ struct Config {
 
 // Reads a configuration. The error lists every fault, one a line, with file:line in front.
 base::Result<Config> parse_config(std::string_view text, const std::string& file);
+
+// Every key that a configuration may have, 'probe.interval' where it stands in a section.
+std::vector<std::string_view> known_keys();
+
+// What is no fault of form but hardly meant: one finished sentence each, for `balancectl check`.
+std::vector<std::string> warnings(const Config& config);
 
 // Whether a host's scheme, authority and script are those of `self` (names compared, default ports removed): a loop.
 bool is_loop(const HostConfig& host, const Url& self);

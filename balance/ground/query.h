@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A query string as MapServer 8 reads it (cgiutil.c): split at '&' only, ';' is data, '+' is a space, %XX decoded once,
-// keys compared without case, the first of duplicates wins. Floor 1: pure functions, any thread.
+// A query string as MapServer 8 reads it (cgiutil.c): split at '&' only, ';' is data, '+' is a space, %XX decoded once
+// and before the '=' is looked for, %00 ends a value, keys compared without case, the first of duplicates wins.
+// Floor 1: pure functions, any thread.
 #pragma once
 
 #include <optional>

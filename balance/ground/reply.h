@@ -38,12 +38,14 @@ struct Plan {
   Action action = Action::redirect_302;
   std::string setting;  // for refuse: 'answer.image', 'mode'
 };
-// DESIGN.md's table: the answer to the request's class, as mode and answer.* say.
+// The answer to the request's class, as mode and answer.* say.
 Plan plan_for(const Request& request, const Config& config, Relaying relaying);
 
 // Whether this host may be the target of a redirect of this request: it has a public URL, no downgrade from https
 // unless allowed, and is no loop. The reason where not.
 enum class Target : std::uint8_t { fit, inside_only, downgrade, loop };
+std::string_view name_of(Target target);    // 'fit', 'inside-only', 'downgrade', 'loop'
+std::string_view reason_of(Target target);  // a sentence for unavailable() that names the setting; "" for fit
 Target target_of(const Request& request, const HostConfig& host, const Config& config);
 
 // 302 or 307 to the host: absolute URL whose scheme, authority and script come from the configuration alone.

@@ -37,6 +37,7 @@ struct Request {
   Method method = Method::get;
   std::string query;             // safe to stand in a Location: see safe_in_header()
   std::string path_info;         // from the undecoded REQUEST_URI, safe likewise; "" or '/...'
+  std::string path;              // the whole path that was asked for, script and path info, likewise
   Url self;                      // how the client named us: scheme, authority, script; for comparison only, it may lie
   bool client_on_https = false;  // HTTPS=on, or X-Forwarded-Proto of a trusted proxy, or public-url is https
   std::optional<base::Address> client;  // REMOTE_ADDR, or what trusted proxies say of it
@@ -46,6 +47,23 @@ struct Request {
   std::string why;                 // of the class, one phrase: 'request=GetMap'
   bool is_page_follow_up = false;  // id, queryfile or savequery: belongs to the host that served this client's page
 };
+
+// What a class is decided from. The texts are views: valid for the call.
+struct Question {
+  Method method = Method::get;
+  std::string_view query;      // as it came
+  std::string_view path_info;  // encoded or not; "" or '/...'
+  std::string_view path;       // the whole path, decoded
+  std::string_view authorization, cookie;
+  std::size_t location_bytes = 0;  // with the longest public URL of the pool
+};
+struct Verdict {
+  Class class_ = Class::page;
+  std::string why;
+  bool is_page_follow_up = false;
+};
+// The first class that fits, in the order of the enumeration.
+Verdict classify(const Question& question, const Config& config);
 
 // Understands a request. Errors (Fault::input): a method that is no HTTP token. Everything else has some class.
 base::Result<Request> parse_request(const RawRequest& raw, const Config& config);

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+// Floor 1: values and pure functions, any thread.
+#include "balance/ground/reply.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "balance/ground/pages.h"
+#include "loadprobe/base/text.h"
+
+namespace balance {
+namespace {
+
+constexpr std::string_view kMethods = "GET, HEAD, POST, OPTIONS";
+// Beside what was asked: what map clients send that browsers ask leave for.
+constexpr std::string_view kUsualHeaders[] = {"Content-Type", "Authorization", "X-Requested-With"};
+constexpr std::string_view kPreflightSeconds = "86400";  // browsers cap it (Chromium at 7200, Firefox at 86400)
+constexpr std::string_view kRetryAfterSeconds = "5";     // a host comes back within three seconds of its return
+
+std::string_view phrase_of(int status) {
+  switch (status) {
+    case 200:
+      return "OK";
+    case 204:
+      return "No Content";
+    case 302:
+      return "Found";
+    case 307:
+      return "Temporary Redirect";
+    case 400:
+      return "Bad Request";
+    case 500:
+      return "Internal Server Error";
+    case 503:
+      return "Service Unavailable";
+    case 508:
+      return "Loop Detected";
+    default:
+      return "Status";
+  }
+}
+
+bool is_one_line(std::string_view text) {
+  return text.find_first_of(std::string_view("\r\n\0", 3)) == std::string_view::npos;
+}
+
+void add_cors(Reply& reply, const Config& config) {
+  if (!config.cors_origin.empty()) reply.headers.emplace_back("Access-Control-Allow-Origin", config.cors_origin);
+}
+
+void add_html(Reply& reply, std::string body) {
+  reply.headers.emplace_back("Content-Type", "text/html; charset=utf-8");
+  reply.headers.emplace_back("Content-Length", std::to_string(body.size()));
+  reply.body = std::move(body);
+}
+
+Reply page_reply(int status, const Config& config, std::string body) {
+  Reply reply;
+  reply.status = status;
+  reply.headers.emplace_back("Cache-Control", "no-store");
+  if (status == 503) reply.headers.emplace_back("Retry-After", kRetryAfterSeconds);
+  add_cors(reply, config);
+  add_html(reply, std::move(body));
+  return reply;
+}
+
+// By the mode and the class, where no answer.* is set: without the relaying that these would better have, classes that
+// a redirect can serve at all are redirected.
+Action default_action(Class c, Mode mode, Relaying relaying) {
+  const bool can_relay = relaying == Relaying::built_in && mode != Mode::redirect;
+  switch (c) {
+    case Class::options:
+      return Action::answer_options;
+    case Class::body:
+      return can_relay ? Action::relay : Action::redirect_307;
+    case Class::artifact:
+    case Class::private_:
+    case Class::document:
+    case Class::long_:
+      return can_relay ? Action::relay : Action::redirect_302;
+    case Class::image:
+    case Class::data:
+    case Class::page:
+      return Action::redirect_302;
+  }
+  return Action::redirect_302;
+}
+
+Plan relay_or_refuse(Relaying relaying, std::string setting) {
+  if (relaying == Relaying::built_in) return {Action::relay, ""};
+  return {Action::refuse, std::move(setting)};
+}
+
+std::string path_on(const Request& request, const HostConfig& host) {
+  if (request.class_ == Class::artifact) return request.path;
+  const bool at_root = host.script == "/" && !request.path_info.empty();
+  return (at_root ? "" : host.script) + request.path_info;
+}
+
+}  // namespace
+
+std::string to_cgi(const Reply& reply, Method method) {
+  std::string out = "Status: " + std::to_string(reply.status);
+  out.append(1, ' ').append(phrase_of(reply.status)).append("\r\n");
+  for (const auto& [name, value] : reply.headers) {
+    assert(is_one_line(name) && is_one_line(value));
+    out.append(name).append(": ").append(value).append("\r\n");
+  }
+  out.append("\r\n");
+  if (method != Method::head) out.append(reply.body);
+  return out;
+}
+
+Plan plan_for(const Request& request, const Config& config, Relaying relaying) {
+  if (request.class_ == Class::options) return {Action::answer_options, ""};
+  switch (config.answers[static_cast<std::size_t>(request.class_)]) {
+    case Answer::redirect:
+      return {Action::redirect_302, ""};
+    case Answer::redirect_307:
+      return {Action::redirect_307, ""};
+    case Answer::relay:
+      return relay_or_refuse(relaying, "answer." + std::string(name_of(request.class_)));
+    case Answer::by_default:
+      break;
+  }
+  if (config.mode == Mode::relay) return relay_or_refuse(relaying, "mode");
+  return {default_action(request.class_, config.mode, relaying), ""};
+}
+
+std::string_view name_of(Target target) {
+  switch (target) {
+    case Target::fit:
+      return "fit";
+    case Target::inside_only:
+      return "inside-only";
+    case Target::downgrade:
+      return "downgrade";
+    case Target::loop:
+      return "loop";
+  }
+  return "";
+}
+
+std::string_view reason_of(Target target) {
+  switch (target) {
+    case Target::fit:
+      return "";
+    case Target::inside_only:
+      return "The hosts that are left have no public URL (inside-only): they can be reached by relaying alone, and "
+             "this "
+             "program does not relay.";
+    case Target::downgrade:
+      return "The client came by https and the hosts that are left have http URLs: give them https URLs, or set "
+             "allow-downgrade = yes.";
+    case Target::loop:
+      return "The hosts that are left are this balancer itself: give them another address or script.";
+  }
+  return "";
+}
+
+Target target_of(const Request& request, const HostConfig& host, const Config& config) {
+  if (!host.public_url) return Target::inside_only;
+  const bool is_own_path = percent_decoded(path_on(request, host)) == percent_decoded(request.path);
+  if (is_loop(host, request.self) || (is_own_path && same_server(*host.public_url, request.self))) return Target::loop;
+  const bool is_downgrade = request.client_on_https && host.public_url->scheme != Scheme::https;
+  return is_downgrade && !config.allow_downgrade ? Target::downgrade : Target::fit;
+}
+
+std::string location(const Request& request, const HostConfig& host) {
+  assert(host.public_url);
+  std::string out = origin_of(*host.public_url) + path_on(request, host);
+  if (!request.query.empty()) out.append(1, '?').append(request.query);
+  return out;
+}
+
+Reply redirect(const Request& request, const HostConfig& host, const Config& config, Action action) {
+  assert(action == Action::redirect_302 || action == Action::redirect_307);
+  std::string target = location(request, host);
+  std::string body = "<!DOCTYPE html>\n<title>Moved for now</title>\n<p><a href=\"" + html_escaped(target) +
+                     "\">The answer is here.</a></p>\n";
+  Reply reply;
+  reply.status = action == Action::redirect_307 ? 307 : 302;
+  reply.headers.emplace_back("Location", std::move(target));
+  reply.headers.emplace_back("Cache-Control", "no-store");
+  add_cors(reply, config);
+  if (config.host_header) reply.headers.emplace_back("X-Balance-Host", host.name);
+  add_html(reply, std::move(body));
+  return reply;
+}
+
+Reply options_reply(const Request& request, const Config& config) {
+  Reply reply;
+  reply.status = 204;
+  reply.headers.emplace_back("Allow", kMethods);
+  if (config.cors_origin.empty()) return reply;
+  std::string allowed = request.asked_headers;
+  const std::vector<std::string_view> asked = base::split(request.asked_headers, ',');
+  for (const std::string_view usual : kUsualHeaders) {
+    const auto is_usual = [usual](std::string_view name) { return base::same_ignoring_case(base::trim(name), usual); };
+    if (std::ranges::any_of(asked, is_usual)) continue;
+    allowed.append(allowed.empty() ? "" : ", ").append(usual);
+  }
+  add_cors(reply, config);
+  reply.headers.emplace_back("Access-Control-Allow-Methods", kMethods);
+  reply.headers.emplace_back("Access-Control-Allow-Headers", std::move(allowed));
+  reply.headers.emplace_back("Access-Control-Max-Age", kPreflightSeconds);
+  return reply;
+}
+
+Reply unavailable(const Request&, const Config& config, std::string_view reason) {
+  return page_reply(503, config, page(Page::unavailable, {{"reason", reason}, {"seconds", kRetryAfterSeconds}}));
+}
+
+Reply loop_detected(const Request&, const Config& config) {
+  return page_reply(508, config, page(Page::loop_detected, {{"reason", reason_of(Target::loop)}}));
+}
+
+Reply bad_request(const Config& config, std::string_view reason) {
+  return page_reply(400, config, page(Page::bad_request, {{"reason", reason}}));
+}
+
+Reply internal_error(const Config& config) { return page_reply(500, config, page(Page::internal_error, {})); }
+
+}  // namespace balance
