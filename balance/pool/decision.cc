@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "balance/pool/decision.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,48 +11,35 @@
 namespace balance {
 namespace {
 
-// Why nobody can be the target: counted over the hosts that have a weight.
-struct Misfits {
-  std::size_t fit = 0, inside_only = 0, downgrade = 0, loop = 0;
-};
-
-Misfits misfits(const Request& request, const Config& config) {
-  Misfits found;
+// Why this request can be sent to nobody: the milder cause of the hosts that have a weight.
+Target hindrance(const Request& request, const Config& config) {
+  Target mildest = Target::loop;
   for (const HostConfig& host : config.hosts) {
     if (host.weight <= 0) continue;
-    switch (target_of(request, host, config)) {
-      case Target::fit:
-        ++found.fit;
-        break;
-      case Target::inside_only:
-        ++found.inside_only;
-        break;
-      case Target::downgrade:
-        ++found.downgrade;
-        break;
-      case Target::loop:
-        ++found.loop;
-        break;
-    }
+    const Target target = target_of(request, host, config);
+    if (target == Target::fit) return Target::fit;
+    if (target != Target::loop && mildest != Target::downgrade) mildest = target;
   }
-  return found;
+  return mildest;
+}
+
+bool have_weight(const Config& config) {
+  return std::ranges::any_of(config.hosts, [](const HostConfig& host) { return host.weight > 0; });
 }
 
 Reply nobody(const Request& request, const Config& config) {
-  const Misfits found = misfits(request, config);
-  if (found.fit > 0) return unavailable(request, config, "no map host can be reached at the moment");
-  if (found.downgrade > 0) {
-    return unavailable(request, config,
-                       "the map hosts have no https address and the client came by https; see the setting "
-                       "allow-downgrade");
+  if (!have_weight(config)) return unavailable(request, config, "Every map host has weight 0 in the configuration.");
+  const Target target = hindrance(request, config);
+  switch (target) {
+    case Target::fit:
+      return unavailable(request, config, "No map host can be reached at the moment.");
+    case Target::inside_only:
+    case Target::downgrade:
+      return unavailable(request, config, reason_of(target));
+    case Target::loop:
+      return loop_detected(request, config);
   }
-  if (found.inside_only > 0) {
-    return unavailable(request, config,
-                       "the map hosts can be reached from inside only and nothing relays; see the settings host "
-                       "(inside-only) and mode");
-  }
-  if (found.loop > 0) return loop_detected(request, config);
-  return unavailable(request, config, "every map host has weight 0; see the setting host");
+  return internal_error(config);
 }
 
 Decision sent(const Request& request, const Config& config, const Plan& plan, Choice choice) {

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// The threads that serve connections. A thread serves one connection until that ends, and a web server may keep
+// connections open without using them; so there is always one more thread than there are connections, waiting for the
+// next one, up to a limit. Nobody starves: at the limit connections are closed after their answer, and the one that has
+// been idle for the longest is closed at once, which makes a thread free for those in the listen queue.
+// Floor 3. One Crew a process; it must outlive its threads (see finish).
+#pragma once
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <string>
+
+#include "loadprobe/base/fd.h"
+#include "loadprobe/base/time.h"
+
+namespace balance {
+
+class Crew {
+ public:
+  class Seat;
+  // Serves one connection to its end. Called by the crew's threads, several at a time; must not throw.
+  using Serve = std::function<void(base::Fd connection, Seat& seat)>;
+
+  struct Limits {
+    std::size_t most = 512;  // threads, and so connections
+    std::size_t spare = 16;  // threads that wait for a connection at the same time; more go home
+  };
+
+  // `listening` stays the caller's. REQUIRES: the calling thread has blocked SIGTERM and waits for it: it comes, too,
+  // when the listening socket breaks (failure() then tells).
+  Crew(int listening, Limits limits, Serve serve);
+  Crew(const Crew&) = delete;
+  Crew& operator=(const Crew&) = delete;
+
+  // The first thread. The error says why the system gives none.
+  base::Status start();
+
+  // Accepts no more, closes idle connections, and waits for the busy ones. False if some were still busy after that
+  // time: then only _exit(2) may follow, for their threads use this object.
+  bool finish(base::Seconds within);
+
+  // Why the crew can accept no more (the listening socket is broken), else "". Any thread.
+  std::string failure();
+
+  // Where a thread of the crew stands.
+  class Seat {
+   public:
+    // Waits for the first byte of a request. False if the connection is to be closed instead: the crew finishes, or
+    // somebody waits in the listen queue and no thread is left.
+    bool await_request(int connection);
+
+   private:
+    friend class Crew;
+    enum class State { accepting, idle, busy };
+    explicit Seat(Crew& crew) : crew_(crew) {}
+    Crew& crew_;
+    pthread_t thread_{};
+    State state_ = State::busy;
+    bool asked_to_yield_ = false;
+    base::Instant idle_since_{};
+  };
+
+ private:
+  static void* run(void* seat);
+  void work(Seat& seat);
+  bool begin_accepting(Seat& seat);
+  int accept_one();
+  void end_accepting(Seat& seat, int connection);
+  bool survives(int accept_error);
+  base::Status add_thread(std::unique_lock<std::mutex>& lock);
+  void make_room();
+  bool is_crowded() const;
+
+  const int listening_;
+  const Limits limits_;
+  const Serve serve_;
+  sigset_t mask_while_waiting_{};
+  std::mutex mutex_;  // guards everything below
+  std::condition_variable left_;
+  std::list<Seat> seats_;
+  std::size_t accepting_ = 0;
+  bool finishing_ = false;
+  bool short_of_threads_ = false;
+  bool short_of_files_ = false;
+  std::string failure_;
+};
+
+}  // namespace balance

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// Between the web server and us: CGI (RFC 3875) once, or FastCGI until told to stop. All of libfcgi is behind here.
+// Floor 3. One call of either a process.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+
+#include "loadprobe/base/result.h"
+#include "loadprobe/base/time.h"
+
+namespace balance {
+
+// 'NAME=value' strings that end with a null pointer -> what the web server is to read: 'Status: ...' and so on. Called
+// by several threads at a time; must not throw.
+using Respond = std::function<std::string(const char* const* variables)>;
+
+// Whether descriptor 0 is a listening socket, as FastCGI web servers hand it over; else this is CGI.
+bool is_fastcgi();
+
+// Writes the whole answer to standard output. The request's body, if any, stays unread on standard input.
+base::Status answer_cgi(const std::string& answer);
+
+struct FastCgi {
+  int listening = 0;                   // stays the caller's
+  std::size_t most_connections = 512;  // at a time; more wait in the listen queue
+  base::Seconds request_timeout{30};   // for the web server to send a whole request, or to take an answer
+  base::Seconds finish_within{5};      // for the busy connections, once told to stop
+  std::function<void()> look_again;    // called on SIGHUP
+};
+
+// Serves until SIGTERM, SIGINT or SIGUSR1, then finishes what it has. Blocks those signals in the calling thread, which
+// must be the only one. An error: the listening socket broke, or no thread could be started. After it only _exit(2) may
+// follow: threads that did not finish in time still use what `respond` uses.
+base::Status serve_fastcgi(const FastCgi& how, const Respond& respond);
+
+}  // namespace balance
