@@ -8,8 +8,7 @@
 //   node_procs_running                         tasks            running (loadprobe's own thread not counted)
 //   node_cpu_seconds_total{cpu=,mode=}         s, counter       cpu_seconds: sum over cpus and modes but idle and
 //   iowait
-//                                                               (cpus told apart by label also give cores, if nothing
-//                                                               else does)
+//                                                               (numbered cpus also give cores, if nothing else does)
 //   node_boot_time_seconds                     s since 1970     boot_time
 //   node_pressure_cpu_waiting_seconds_total    s, counter       pressure
 //   loadprobe_cores                            cores            cores: usable ones, may be fractional
@@ -57,11 +56,12 @@ struct Report {
   std::string version;  // of loadprobe; "" from others
 };
 
-// Reads a page. Unknown metrics, comments, time stamps and labels are passed over, so versions mix. An error (with the
-// line) for text that is no such page (a label that never ends, no number), for NaN, infinities, negatives and absurd
-// values of the metrics above (loads, tasks and requests above 1e6, cores 0 or above 65,536, seconds above 1e11,
-// dispatches above 2^63), for a metric given twice with the same labels, and for a page without a single metric of use
-// (no load and no running tasks). Never allocates more than a small multiple of the page.
+// Reads a page. Unknown metrics, comments, time stamps, exemplars and labels are passed over, so versions mix. An error
+// (with the line) for text that is no such page (a label that never ends, no number, a last line that is cut off), for
+// NaN, infinities, negatives and absurd values of the metrics above (loads, tasks and requests in hand above 1e6, cores
+// 0 or above 65,536, seconds above 1e11, counts above 2^63), for an unknown state, for a metric given twice (CPU
+// seconds: twice with the same labels), and for a page without a single metric of use (no load and no running tasks).
+// Texts are made printable and cut. Never allocates more than a small multiple of the page.
 base::Result<Report> parse_report(std::string_view page);
 
 }  // namespace loadprobe

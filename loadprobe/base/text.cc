@@ -51,6 +51,35 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return previous[b.size()];
 }
 
+// The character that `text` begins with: its code point and its length in bytes, {'?', 1} for an invalid byte.
+struct Character {
+  char32_t code;
+  std::size_t bytes;
+};
+Character first_character(std::string_view text) {
+  constexpr Character kInvalid{U'?', 1};
+  const auto lead = static_cast<unsigned char>(text.front());
+  if (lead < 0x80) return {lead, 1};
+  const std::size_t bytes = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < bytes) return kInvalid;
+  char32_t code = lead & (0x7FU >> bytes);
+  for (std::size_t i = 1; i < bytes; ++i) {
+    const auto next = static_cast<unsigned char>(text[i]);
+    if ((next & 0xC0) != 0x80) return kInvalid;
+    code = code << 6 | (next & 0x3FU);
+  }
+  const bool overlong = (bytes == 3 && code < 0x800) || (bytes == 4 && code < 0x10000);
+  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+  return overlong || surrogate || code > 0x10FFFF ? kInvalid : Character{code, bytes};
+}
+
+bool is_printable(char32_t code) {
+  const bool control = code < 0x20 || (code >= 0x7F && code < 0xA0);
+  const bool turns_text = (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069) || code == 0x200E ||
+                          code == 0x200F || code == 0xFEFF;
+  return !control && !turns_text;
+}
+
 }  // namespace
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -196,6 +225,21 @@ std::string escaped(std::string_view text, std::size_t most_bytes) {
     }
   }
   return text.size() > most_bytes ? out + "..." : out;
+}
+
+std::string printable(std::string_view text, std::size_t most_bytes) {
+  std::string out;
+  for (text = trim(text); !text.empty();) {
+    const auto [code, bytes] = first_character(text);
+    const bool blank = code == '\t' || code == '\n' || code == '\r';
+    const std::string_view shown = blank ? " " : is_printable(code) ? text.substr(0, bytes) : "?";
+    // An invalid byte reads as '?', and must be shown as that.
+    const bool invalid = code == '?' && text.front() != '?';
+    if (out.size() + shown.size() > most_bytes) break;
+    out += invalid ? "?" : shown;
+    text.remove_prefix(bytes);
+  }
+  return out;
 }
 
 std::uint64_t fingerprint(std::string_view text) {

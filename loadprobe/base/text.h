@@ -3,6 +3,7 @@
 // Floor 1: pure functions, any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -51,6 +52,10 @@ std::string nearest(std::string_view word, std::span<const std::string_view> kno
 // Client's bytes as they may stand in a log line or terminal: controls, quotes, backslash and bytes above 0x7E as
 // \xNN, and cut after `most_bytes` with '...'.
 std::string escaped(std::string_view text, std::size_t most_bytes = 200);
+
+// Foreign text as people may see it on a page or a terminal: UTF-8 without controls, bidirectional overrides and
+// invalid bytes (each becomes '?', line ends and tabs a space), trimmed and cut to `most_bytes` between characters.
+std::string printable(std::string_view text, std::size_t most_bytes);
 
 // FNV-1a, 64 bits: a fingerprint, no defence against an adversary.
 std::uint64_t fingerprint(std::string_view text);

@@ -122,6 +122,28 @@ TEST(Text, EscapesWhatATerminalOrALogLineWouldObey) {
   EXPECT_EQ(escaped("abc", 3), "abc");
 }
 
+TEST(Text, PrintableKeepsWordsOfAnyScriptAndNothingThatActs) {
+  EXPECT_EQ(printable(" kernel update\n", 200), "kernel update");
+  EXPECT_EQ(printable("\xD0\xBE\xD0\xB1 \xE2\x82\xAC \xF0\x9F\x97\xBA", 200),
+            "\xD0\xBE\xD0\xB1 \xE2\x82\xAC \xF0\x9F\x97\xBA");
+  EXPECT_EQ(printable("a\x1B[2Jb\x7F\xC2\x9B"
+                      "c\xE2\x80\xAE",
+                      200),
+            "a?[2Jb??c?");
+  EXPECT_EQ(printable("a\nb\tc", 200), "a b c");
+}
+
+TEST(Text, PrintableReplacesInvalidBytesOneByOne) {
+  EXPECT_EQ(printable("\xFF\xC0\xAF\xE2\x82", 200), "?????");
+  EXPECT_EQ(printable("\xED\xA0\x80", 200), "???");
+  EXPECT_EQ(printable("\xF4\x90\x80\x80?", 200), "?????");
+}
+
+TEST(Text, PrintableCutsBetweenCharacters) {
+  EXPECT_EQ(printable("ab\xE2\x82\xAC", 4), "ab");
+  EXPECT_EQ(printable("abcdef", 3), "abc");
+}
+
 TEST(Text, FingerprintIsFnv1a) {
   EXPECT_EQ(fingerprint(""), 0xcbf29ce484222325ULL);
   EXPECT_EQ(fingerprint("a"), 0xaf63dc4c8601ec8cULL);
