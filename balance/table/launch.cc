@@ -95,9 +95,9 @@ base::Result<Launch> launch_poolwatch(const std::string& program, const std::str
   if (is_recent(mark->get(), now)) return Launch::too_soon;
   if (base::Status shared = share_with_group(mark->get(), files.starting); !shared) return shared.error();
   if (base::Status written = write_mark(mark->get(), files.starting, now); !written) return written.error();
-  if (base::Status started = start_detached(program, {"poolwatch", "--config", config_file, "--on-demand"}); !started) {
-    return started.error();
-  }
+  const base::Status started = start_detached(program, {"poolwatch", "--config", config_file, "--on-demand"});
+  flock(mark->get(), LOCK_UN);  // for the copy too that the new process has until it closes everything
+  if (!started) return started.error();
   return Launch::started;
 }
 

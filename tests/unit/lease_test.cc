@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "balance/table/lease.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+#include "tests/unit/scratch_dir.h"
+
+namespace balance {
+namespace {
+
+TEST(Lease, IsFreeWhereThereIsNoFile) {
+  ScratchDir dir;
+  EXPECT_EQ(lease_state(dir / "l").holding, Holding::free);
+  EXPECT_NE(access((dir / "l").c_str(), F_OK), 0) << "asking made a file";
+}
+
+TEST(Lease, OneHoldsItAndTheNextIsToldWho) {
+  ScratchDir dir;
+  const base::Result<Lease> first = Lease::take(dir / "l");
+  ASSERT_TRUE(first);
+  EXPECT_TRUE(first->is_current());
+  const LeaseState state = lease_state(dir / "l");
+  EXPECT_EQ(state.holding, Holding::held);
+  EXPECT_EQ(state.process, std::optional<long>(getpid()));
+  const base::Result<Lease> second = Lease::take(dir / "l");
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().fault, base::Fault::unavailable);
+  EXPECT_EQ(second.error().what, (dir / "l") + ": the lease is held by process " + std::to_string(getpid()));
+}
+
+TEST(Lease, IsFreeAgainWhenItsHolderIsKilled) {
+  ScratchDir dir;
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const base::Result<Lease> lease = Lease::take(dir / "l");
+    if (write(ready[1], lease ? "y" : "n", 1) != 1) _exit(1);
+    pause();
+    _exit(0);
+  }
+  char answer = '?';
+  ASSERT_EQ(read(ready[0], &answer, 1), 1);
+  ASSERT_EQ(answer, 'y');
+  EXPECT_EQ(lease_state(dir / "l").holding, Holding::held);
+  EXPECT_EQ(lease_state(dir / "l").process, std::optional<long>(child));
+  kill(child, SIGKILL);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  EXPECT_EQ(lease_state(dir / "l").holding, Holding::free);
+  EXPECT_TRUE(Lease::take(dir / "l"));
+  close(ready[0]);
+  close(ready[1]);
+}
+
+TEST(Lease, AHolderWhoseFileWasDeletedKnows) {
+  ScratchDir dir;
+  const base::Result<Lease> first = Lease::take(dir / "l");
+  ASSERT_TRUE(first);
+  ASSERT_EQ(unlink((dir / "l").c_str()), 0);
+  EXPECT_FALSE(first->is_current());
+  const base::Result<Lease> second = Lease::take(dir / "l");
+  ASSERT_TRUE(second);
+  EXPECT_TRUE(second->is_current());
+  EXPECT_FALSE(first->is_current());
+}
+
+TEST(Lease, IsTakenWhileOthersKeepAskingForIt) {
+  ScratchDir dir;
+  { ASSERT_TRUE(Lease::take(dir / "l")); }
+  std::atomic<bool> done{false};
+  std::thread asker([&] {
+    while (!done) {
+      for (int i = 0; i < 100; ++i) (void)lease_state(dir / "l");
+      std::this_thread::yield();
+    }
+  });
+  int taken = 0;
+  for (int i = 0; i < 50; ++i) taken += Lease::take(dir / "l") ? 1 : 0;
+  done = true;
+  asker.join();
+  EXPECT_EQ(taken, 50);
+}
+
+TEST(Lease, ALinkIsNotFollowed) {
+  ScratchDir dir;
+  ASSERT_EQ(symlink((dir / "elsewhere").c_str(), (dir / "l").c_str()), 0);
+  EXPECT_FALSE(Lease::take(dir / "l"));
+  EXPECT_NE(access((dir / "elsewhere").c_str(), F_OK), 0);
+}
+
+TEST(Lease, AFileWithGarbageForAProcessNamesNone) {
+  ScratchDir dir;
+  const base::Result<base::Fd> holder = base::Fd::open(dir / "l", O_RDWR | O_CREAT, 0600);
+  ASSERT_TRUE(holder);
+  ASSERT_EQ(pwrite(holder->get(), "-1\n", 3, 0), 3);
+  ASSERT_EQ(flock(holder->get(), LOCK_EX | LOCK_NB), 0);
+  EXPECT_EQ(lease_state(dir / "l").holding, Holding::held);
+  EXPECT_EQ(lease_state(dir / "l").process, std::nullopt);
+}
+
+}  // namespace
+}  // namespace balance
