@@ -108,7 +108,7 @@ class Host:
         for process in dying:
             process.signal(signal.SIGKILL)
         for process in dying:
-            process.popen.wait()
+            process.wait_for_death()
         self.batch_job = []
         return time.time()
 
@@ -125,7 +125,7 @@ class Host:
         for process in self.batch_job:
             process.signal(signal.SIGKILL)
         for process in self.batch_job:
-            process.popen.wait()
+            process.wait_for_death()
         self.batch_job = []
 
 

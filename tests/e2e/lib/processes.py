@@ -118,7 +118,15 @@ class Process:
 
     def kill(self):
         self.signal(signal.SIGKILL)
+        self.wait_for_death()
+
+    def wait_for_death(self):
+        """After SIGKILL: until no process of the group is left. The leader's children are ours once it has gone; a
+        web server's worker that still lived would hold the listening socket of the next one."""
         self.popen.wait()
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                os.waitpid(-self.pid, 0)
 
     def stop(self, seconds=3.0):
         """Asks it to end, then kills what is left of the group. Returns its exit status."""

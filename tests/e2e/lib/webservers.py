@@ -170,8 +170,10 @@ class Apache(WebServer):
         routes = ""
         for script, route in self.routes.items():
             if isinstance(route, FastCgi):
+                # Without a file of that name Apache would take the last part of the path for PATH_INFO.
+                there = self.scene.write(f"{self.name}/scripts{script}", "")
                 routes += (
-                    f'<Location "{script}">\n  SetHandler "proxy:unix:{route.socket}|fcgi://localhost"\n</Location>\n'
+                    f'Alias "{script}" "{there}"\n<Location "{script}">\n  SetHandler "proxy:unix:{route.socket}|fcgi://localhost"\n</Location>\n'
                 )
             else:
                 variables = "".join(f'  SetEnv {key} "{value}"\n' for key, value in route.environment.items())
