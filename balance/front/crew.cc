@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -38,10 +39,18 @@ sigset_t only_wake() {
   return set;
 }
 
+timespec to_timespec(base::Seconds duration) {
+  const double whole = std::floor(duration.count());
+  return {static_cast<time_t>(whole), static_cast<long>((duration.count() - whole) * 1e9)};
+}
+
 }  // namespace
 
 Crew::Crew(int listening, Limits limits, Serve serve)
-    : listening_(listening), limits_(limits), serve_(std::move(serve)) {
+    : listening_(listening),
+      limits_(limits),
+      serve_(std::move(serve)),
+      first_request_(to_timespec(limits.first_request)) {
   install_wake();
   pthread_sigmask(SIG_BLOCK, nullptr, &mask_while_waiting_);
   sigdelset(&mask_while_waiting_, kWake);
@@ -100,6 +109,7 @@ bool Crew::begin_accepting(Seat& seat) {
   if (finishing_ || !failure_.empty() || accepting_ >= limits_.spare) return false;
   seat.state_ = Seat::State::accepting;
   seat.asked_to_yield_ = false;
+  seat.is_new_ = true;
   ++accepting_;
   return true;
 }
@@ -133,7 +143,7 @@ void Crew::end_accepting(Seat& seat, int connection) {
 void Crew::make_room() {
   Seat* longest = nullptr;
   for (Seat& seat : seats_) {
-    if (seat.state_ != Seat::State::idle || seat.asked_to_yield_) continue;
+    if (seat.state_ != Seat::State::idle || seat.is_new_ || seat.asked_to_yield_) continue;
     if (longest == nullptr || seat.idle_since_ < longest->idle_since_) longest = &seat;
   }
   if (longest == nullptr) return;  // whoever finishes first will see that it is crowded
@@ -195,20 +205,27 @@ std::string Crew::failure() {
 }
 
 bool Crew::Seat::await_request(int connection) {
-  bool last_look = false;
+  // A new connection has brought, or is about to bring, the request that it was opened for.
+  constexpr timespec kGrace{0, 100'000'000};
+  constexpr timespec kAtOnce{};
+  const timespec* patience = is_new_ ? &crew_.first_request_ : nullptr;
   {
     const std::lock_guard lock(crew_.mutex_);
-    last_look = crew_.finishing_ || asked_to_yield_ || crew_.is_crowded();
-    if (!last_look) {
+    if (crew_.finishing_) {
+      patience = is_new_ ? &kGrace : &kAtOnce;
+    } else if (!is_new_ && (asked_to_yield_ || crew_.is_crowded())) {
+      patience = &kAtOnce;
+    } else {
       state_ = State::idle;
       idle_since_ = base::now();
     }
   }
   pollfd interest{connection, POLLIN, 0};
-  const timespec at_once{};
-  const int ready = ppoll(&interest, 1, last_look ? &at_once : nullptr, &crew_.mask_while_waiting_);
+  int ready = ppoll(&interest, 1, patience, &crew_.mask_while_waiting_);
+  if (ready < 0 && is_new_) ready = ppoll(&interest, 1, &kGrace, nullptr);  // woken to finish
   const std::lock_guard lock(crew_.mutex_);
   state_ = State::busy;
+  is_new_ = false;
   return ready > 0;
 }
 

@@ -30,6 +30,7 @@ class Crew {
   struct Limits {
     std::size_t most = 512;  // threads, and so connections
     std::size_t spare = 16;  // threads that wait for a connection at the same time; more go home
+    base::Seconds first_request{30};
   };
 
   // `listening` stays the caller's. REQUIRES: the calling thread has blocked SIGTERM and waits for it: it comes, too,
@@ -51,8 +52,8 @@ class Crew {
   // Where a thread of the crew stands.
   class Seat {
    public:
-    // Waits for the first byte of a request. False if the connection is to be closed instead: the crew finishes, or
-    // somebody waits in the listen queue and no thread is left.
+    // Waits for the first byte of a request. False if the connection is to be closed instead: the crew finishes, no
+    // thread is left for others, or a new connection sent nothing for Limits::first_request.
     bool await_request(int connection);
 
    private:
@@ -63,6 +64,7 @@ class Crew {
     pthread_t thread_{};
     State state_ = State::busy;
     bool asked_to_yield_ = false;
+    bool is_new_ = true;  // the connection has had no request yet: it is not closed for another one
     base::Instant idle_since_{};
   };
 
@@ -80,6 +82,7 @@ class Crew {
   const int listening_;
   const Limits limits_;
   const Serve serve_;
+  const timespec first_request_;
   sigset_t mask_while_waiting_{};
   std::mutex mutex_;  // guards everything below
   std::condition_variable left_;

@@ -124,7 +124,7 @@ base::Status serve_fastcgi(const FastCgi& how, const Respond& respond) {
   raise_file_limit();
   make_blocking(how.listening);
   if (FCGX_Init() != 0) return base::Error{base::Fault::io, "libfcgi cannot start"};
-  Crew crew(how.listening, Crew::Limits{how.most_connections, Crew::Limits{}.spare},
+  Crew crew(how.listening, Crew::Limits{how.most_connections, Crew::Limits{}.spare, how.request_timeout},
             [&](base::Fd connection, Crew::Seat& seat) {
               serve_connection(std::move(connection), seat, how.request_timeout, respond);
             });
