@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: MIT
 # Installs the Debian 12 packages that are missing; lists them first. An installed server does not start by it.
 # Usage: deps.sh demo|full      demo: to build and to run `make demo`; full: also all tests and lint
-# Exit status: 0 all there, 1 an installation failed, 2 something is missing and this is not root (the command is printed)
+# Exit status: 0 all there, 1 an installation failed, 2 something is missing and this is not root (what to do is said)
 set -eu -o pipefail
 
-demo=(g++ make pkg-config libboost-program-options-dev libcurl4-openssl-dev libfcgi-dev libmicrohttpd-dev
+demo=(g++ make pkg-config libboost-program-options-dev libcurl4-openssl-dev libfcgi-dev libgumbo-dev libmicrohttpd-dev
   cgi-mapserver mapserver-bin nginx-light python3 util-linux)
-full=("${demo[@]}" apache2 clang clang-format clang-tidy cppcheck curl fcgiwrap iproute2 libapache2-mod-fcgid libgtest-dev lighttpd
-  mandoc nftables prometheus-node-exporter shellcheck spawn-fcgi)
+full=("${demo[@]}" apache2 clang clang-format clang-tidy cppcheck curl fcgiwrap iproute2 libapache2-mod-fcgid
+  libgtest-dev lighttpd mandoc nftables prometheus-node-exporter shellcheck spawn-fcgi)
 case ${1:-} in
   demo) wanted=("${demo[@]}") ;;
   full) wanted=("${full[@]}") ;;

@@ -99,10 +99,12 @@ def e2e(count, folder):
             continue
         result = os.path.join(folder, f"{name}.json")
         began = time.monotonic()
-        counts = outcome_of([sys.executable, "-B", os.path.abspath(__file__), "--file", path, result], FILE_SECONDS, result)
+        command = [sys.executable, "-B", os.path.abspath(__file__), "--file", path, result]
+        counts = outcome_of(command, FILE_SECONDS, result)
         count.add(*counts)
         passed, failed, skipped = counts
-        print(f"{name}: {passed} passed, {failed} failed, {skipped} skipped in {time.monotonic() - began:.0f} s", flush=True)
+        took = f"in {time.monotonic() - began:.0f} s"
+        print(f"{name}: {passed} passed, {failed} failed, {skipped} skipped {took}", flush=True)
 
 
 def run_file(path, result):

@@ -86,7 +86,10 @@ def judge(story, records, logs, now):
 
 def map_claims(story, records, logs):
     """Every client got its map from the host that its redirect named, as the hosts' own logs tell."""
-    arrived = {host: {int(n) for uri in uris for n in re.findall(rb"[?&]demo=(\d+)$", uri)} for host, uris in logs.items()}
+    arrived = {
+        host: {int(number) for uri in uris for number in re.findall(rb"[?&]demo=(\d+)$", uri)}
+        for host, uris in logs.items()
+    }
     lost = [record for record in records if not record.failed and record.number not in arrived.get(record.host, ())]
     elsewhere = sum(
         record.number in numbers for record in records for host, numbers in arrived.items() if host != record.host

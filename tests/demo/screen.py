@@ -72,7 +72,10 @@ class Screen:
 def summary(story, records):
     """The table at the end: a line a phase."""
     names = list(story.names.values())
-    lines = ["", f"{'phase':24} {'maps':>6} {'failed':>6} {'p50 ms':>7} {'p99 ms':>7}  " + " ".join(f"{n:>9}" for n in names)]
+    lines = [
+        "",
+        f"{'phase':24} {'maps':>6} {'failed':>6} {'p50 ms':>7} {'p99 ms':>7}  " + " ".join(f"{n:>9}" for n in names),
+    ]
     whole = [(phase.name, phase.start, phase.end) for phase in story.phases]
     if whole:
         whole.append(("all", whole[0][1], float("inf")))

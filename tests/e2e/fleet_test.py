@@ -64,7 +64,7 @@ class Fleet(unittest.TestCase):
 
 
 STORY = """
-import sys, time
+import os, sys, time
 sys.path.insert(0, sys.argv[1])
 from lib import fleet, processes
 processes.exit_on_sigterm()
@@ -74,7 +74,7 @@ with processes.Scene("left") as scene:
     daemon = scene.start("daemon", ["/bin/sh", "-c", "setsid sleep 1000 & exit 0"])
     daemon.popen.wait()
     print(scene.folder, two.hosts[0].cgroup and two.hosts[0].cgroup._folders[0], flush=True)
-    print(*processes.descendants(__import__("os").getpid()), flush=True)
+    print(*processes.descendants(os.getpid()), flush=True)
     if sys.argv[2] == "raise":
         raise RuntimeError("something went wrong")
     time.sleep(60)

@@ -38,6 +38,8 @@ class Balancer:
         self.state_dir = scene.path(name, "state")
         self.host_options = host_options or {}
         self.lines, self.sections = lines, sections
+        self.address = address
+        self.public_url = self.url if web else None
         self.configuration = self.configure()
         self.web = None
         if web:
@@ -51,7 +53,6 @@ class Balancer:
                 cgroup=cgroup,
                 **web_options,
             )
-        self.address = address
         self.balance = self.watcher = None
 
     @property
@@ -59,13 +60,15 @@ class Balancer:
         return f"http://{self.address}:{self.port}"
 
     def configure(self):
-        """Writes balance.conf; again after `lines`, `sections` or `host_options` were changed."""
+        """Writes balance.conf; again after `lines`, `sections`, `host_options` or
+        `public_url` were changed."""
         hosts = "".join(
             f"host = {host.name} {host.url} {self.host_options.get(host.name, '')}\n" for host in self.fleet.hosts
         )
+        public = f"public-url = {self.public_url}/cgi-bin/mapserv\n" if self.public_url else ""
         return self.scene.write(
             f"{self.name}/balance.conf",
-            f"script = {self.fleet.script}\nstate-dir = {self.state_dir}\n{self.lines}\n{hosts}"
+            f"{public}script = {self.fleet.script}\nstate-dir = {self.state_dir}\n{self.lines}\n{hosts}"
             f"[probe]\nport = {self.fleet.probe_port}\n{self.sections}\n",
         )
 

@@ -36,10 +36,9 @@ class Group:
     def cpu_seconds(self):
         """CPU used by the group since it was made."""
         for folder in self._folders:
-            with contextlib.suppress(OSError), open(f"{folder}/cpuacct.usage", encoding="ascii") as usage:
-                return int(usage.read()) / 1e9
-        with open(f"{self._folders[0]}/cpu.stat", encoding="ascii") as stat:
-            values = dict(line.split() for line in stat)
+            with contextlib.suppress(OSError):
+                return int(read(f"{folder}/cpuacct.usage")) / 1e9
+        values = dict(line.split() for line in read(f"{self._folders[0]}/cpu.stat").splitlines())
         return int(values["usage_usec"]) / 1e6
 
 
@@ -89,6 +88,11 @@ class Shares:
         self._made = []
 
 
+def read(path):
+    with open(path, encoding="ascii") as file:
+        return file.read()
+
+
 def write(path, value):
     with open(path, "w", encoding="ascii") as file:
         file.write(str(value))
@@ -126,8 +130,8 @@ def mounted():
                 for option in options.split(","):
                     by_controller.setdefault(option, folder)
             elif kind == "cgroup2":
-                with contextlib.suppress(OSError), open(f"{folder}/cgroup.subtree_control", encoding="ascii") as control:
-                    if "cpu" in control.read().split():
+                with contextlib.suppress(OSError):
+                    if "cpu" in read(f"{folder}/cgroup.subtree_control").split():
                         unified = folder
     if "cpu" in by_controller and "cpuacct" in by_controller:
         folders = [by_controller["cpu"], by_controller["cpuacct"]]

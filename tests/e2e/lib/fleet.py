@@ -64,6 +64,7 @@ class Host:
             files={"/tmp/": scene.path(name, "data", "tmp")},
             front_page="/cgi-bin/mapserv?map=WORLD&mode=browse&layers=all",
             cgroup=self.cgroup,
+            headers={"Access-Control-Allow-Origin": "*"},  # after a redirect browsers give the origin as null
         )
         self.drain_file = scene.path(name, "drain")
         scope = f"scope = cgroup:{self.cgroup.path}\n" if self.cgroup else ""

@@ -33,13 +33,17 @@ PARAMETERS = """
 
 
 class WebServer:
-    """A running one. `files` maps URL prefixes to folders; `front_page` is where '/' leads."""
+    """A running one. `files` maps URL prefixes to folders; `front_page` is where '/' leads; `headers` (nginx only) are
+    put on every answer."""
 
-    def __init__(self, scene, name, address, port, routes, *, files=None, front_page=None, cgroup=None, **_):
+    def __init__(
+        self, scene, name, address, port, routes, *, files=None, front_page=None, cgroup=None, headers=None
+    ):
         self.scene, self.name, self.address, self.port = scene, name, address, port
         self.routes = routes  # script -> FastCgi or Cgi; a longer script stands before its prefix
         self.files = files or {}
         self.front_page = front_page
+        self.headers = headers or {}
         self.cgroup = cgroup
         self.folder = scene.path(name)
         self.access_log = scene.path(name, "access.log")
@@ -92,8 +96,8 @@ class Nginx(WebServer):
         target = f"app{number}" if self.keep_connections else f"unix:{route.socket}"
         keep = "fastcgi_keep_conn on;" if self.keep_connections else ""
         return (
-            f"  location ~ ^(?<script{number}>{script})(?<path{number}>/.*)?$ {{\n    fastcgi_pass {target};\n    {keep}"
-            f"{PARAMETERS}"
+            f"  location ~ ^(?<script{number}>{script})(?<path{number}>/.*)?$ {{\n"
+            f"    fastcgi_pass {target};\n    {keep}{PARAMETERS}"
             f"    fastcgi_param SCRIPT_NAME $script{number};\n    fastcgi_param PATH_INFO $path{number};\n  }}\n"
         )
 
@@ -107,6 +111,7 @@ class Nginx(WebServer):
         locations = "".join(self._location(*route) for route in numbered)
         files = "".join(f"  location {prefix} {{ alias {folder}/; }}\n" for prefix, folder in self.files.items())
         front = f"  location = / {{ return 302 '{self.front_page}'; }}\n" if self.front_page else ""
+        headers = "".join(f"  add_header {name} '{value}';\n" for name, value in self.headers.items())
         temporary = "".join(
             f"{kind}_temp_path {self.folder}/{kind};\n" for kind in ("client_body", "fastcgi", "proxy", "scgi", "uwsgi")
         )
@@ -118,7 +123,7 @@ class Nginx(WebServer):
             f"access_log {self.access_log} raw;\n"
             f"types {{ image/png png; image/jpeg jpg; text/html html; }}\n{upstreams}"
             f"server {{\n  listen {self.authority};\n  server_name _;\n  client_max_body_size 64m;\n"
-            f"  add_header Access-Control-Allow-Origin *;\n{locations}{files}{front}}}\n}}\n"
+            f"{headers}{locations}{files}{front}}}\n}}\n"
         )
 
 
@@ -143,7 +148,8 @@ class Lighttpd(WebServer):
         )
         front = f'url.redirect = ( "^/$" => "{self.front_page}" )\n' if self.front_page else ""
         return (
-            'server.modules = ( "mod_alias", "mod_redirect", "mod_setenv", "mod_fastcgi", "mod_cgi", "mod_accesslog" )\n'
+            'server.modules = ( "mod_alias", "mod_redirect", "mod_setenv", "mod_fastcgi", "mod_cgi" )\n'
+            'server.modules += ( "mod_accesslog" )\n'
             f'server.bind = "{self.address}"\nserver.port = {self.port}\n'
             f'server.document-root = "{self.folder}"\nserver.errorlog = "{self.folder}/error.log"\n'
             f'server.upload-dirs = ( "{self.folder}" )\n'
@@ -172,17 +178,18 @@ class Apache(WebServer):
             if isinstance(route, FastCgi):
                 # Without a file of that name Apache would take the last part of the path for PATH_INFO.
                 there = self.scene.write(f"{self.name}/scripts{script}", "")
-                routes += (
-                    f'Alias "{script}" "{there}"\n<Location "{script}">\n  SetHandler "proxy:unix:{route.socket}|fcgi://localhost"\n</Location>\n'
-                )
+                routes += f'Alias "{script}" "{there}"\n<Location "{script}">\n'
+                routes += f'  SetHandler "proxy:unix:{route.socket}|fcgi://localhost"\n</Location>\n'
             else:
-                variables = "".join(f'  SetEnv {key} "{value}"\n' for key, value in route.environment.items())
-                routes += f'ScriptAlias "{script}" "{route.program}"\n<Location "{script}">\n{variables}</Location>\n'
+                routes += f'ScriptAlias "{script}" "{route.program}"\n<Location "{script}">\n'
+                routes += "".join(f'  SetEnv {key} "{value}"\n' for key, value in route.environment.items())
+                routes += "</Location>\n"
         files = "".join(f'Alias "{prefix}" "{folder}/"\n' for prefix, folder in self.files.items())
         user = "User www-data\nGroup www-data\n" if os.geteuid() == 0 else ""
         front = f'RedirectMatch 302 "^/$" "{self.front_page}"\n' if self.front_page else ""
         return (
-            f"{modules}{user}ServerName localhost\nListen {self.authority}\nPidFile {self.folder}/pid\nScriptSock {self.folder}/cgisock\n"
+            f"{modules}{user}ServerName localhost\nListen {self.authority}\n"
+            f"PidFile {self.folder}/pid\nScriptSock {self.folder}/cgisock\n"
             f"ErrorLog {self.folder}/error.log\nDocumentRoot {self.folder}\nTypesConfig /dev/null\n"
             f"DefaultRuntimeDir {self.folder}\nMutex file:{self.folder} default\n"
             "<IfModule mpm_event_module>\n  StartServers 1\n  ServerLimit 4\n</IfModule>\n"
