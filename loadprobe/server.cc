@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// Floor 3.
+#include "loadprobe/server.h"
+
+#include <microhttpd.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+
+#include "loadprobe/listener.h"
+
+namespace loadprobe {
+namespace {
+
+constexpr std::size_t kConnectionBytes = 8192;
+constexpr unsigned kIdleSeconds = 30;
+
+std::optional<std::string_view> argument(MHD_Connection* connection, const char* name) {
+  const char* value = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
+  if (!value) return std::nullopt;
+  return std::string_view(value);
+}
+
+base::Address peer_of(MHD_Connection* connection) {
+  const MHD_ConnectionInfo* peer = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  return peer && peer->client_addr ? address_of(*peer->client_addr) : base::Address{};
+}
+
+struct DestroyResponse {
+  void operator()(MHD_Response* response) const { MHD_destroy_response(response); }
+};
+
+MHD_Result send(MHD_Connection* connection, Reply reply) {
+  const std::unique_ptr<MHD_Response, DestroyResponse> response(
+      MHD_create_response_from_buffer(reply.body.size(), reply.body.data(), MHD_RESPMEM_MUST_COPY));
+  if (!response) return MHD_NO;
+  MHD_add_response_header(response.get(), "Content-Type", reply.content_type.c_str());
+  MHD_add_response_header(response.get(), "Cache-Control", "no-store");
+  if (reply.status == MHD_HTTP_METHOD_NOT_ALLOWED) MHD_add_response_header(response.get(), "Allow", "GET, HEAD");
+  return MHD_queue_response(connection, reply.status, response.get());
+}
+
+// Called by libmicrohttpd when a request's headers are there. Answered at once: a body is never waited for, and
+// libmicrohttpd closes the connection of a request that has one.
+MHD_Result answer(void* server, MHD_Connection* connection, const char* path, const char* method, const char*,
+                  const char*, std::size_t*, void**) {
+  try {
+    const Question question{method, path, argument(connection, "balancer"), argument(connection, "dispatched"),
+                            Admission::refused};
+    return send(connection, static_cast<const Server*>(server)->handler()(question, peer_of(connection)));
+  } catch (const std::exception&) {
+    return MHD_NO;  // out of memory: closes this connection, and may not pass through C
+  }
+}
+
+}  // namespace
+
+void Server::Stop::operator()(MHD_Daemon* daemon) const { MHD_stop_daemon(daemon); }
+
+base::Result<std::unique_ptr<Server>> Server::start(Handler handler) {
+  std::unique_ptr<Server> server(new Server(std::move(handler)));
+  // Neither thread nor listening socket of its own: one thread, ours, for all addresses and for the signals.
+  server->daemon_.reset(MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, nullptr, nullptr, answer,
+                                         server.get(), MHD_OPTION_CONNECTION_LIMIT, kMostConnections,
+                                         MHD_OPTION_CONNECTION_TIMEOUT, kIdleSeconds,
+                                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, kConnectionBytes, MHD_OPTION_END));
+  if (!server->daemon_) return base::system_error("cannot start the HTTP server");
+  return server;
+}
+
+void Server::take(base::Fd connection) {
+  sockaddr_storage peer{};
+  socklen_t size = sizeof peer;
+  auto* address = reinterpret_cast<sockaddr*>(&peer);
+  if (::getpeername(connection.get(), address, &size) != 0) return;
+  // Closes the socket if it fails.
+  MHD_add_connection(daemon_.get(), connection.release(), address, size);
+}
+
+unsigned Server::connections() const {
+  const MHD_DaemonInfo* told = MHD_get_daemon_info(daemon_.get(), MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+  return told ? told->num_connections : kMostConnections;
+}
+
+int Server::fd() const {
+  const MHD_DaemonInfo* told = MHD_get_daemon_info(daemon_.get(), MHD_DAEMON_INFO_EPOLL_FD);
+  return told ? told->epoll_fd : -1;
+}
+
+int Server::patience_ms() const {
+  MHD_UNSIGNED_LONG_LONG milliseconds = 0;
+  if (MHD_get_timeout(daemon_.get(), &milliseconds) != MHD_YES) return -1;
+  return static_cast<int>(std::min<MHD_UNSIGNED_LONG_LONG>(milliseconds, 60000));
+}
+
+void Server::run() { MHD_run(daemon_.get()); }
+
+}  // namespace loadprobe
