@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -54,14 +55,13 @@ inline Counters& shared_counters() {
   return *static_cast<Counters*>(place);
 }
 
-// Runs `body` in a child, which ends with status 0 after it, or with that of a failed check. It dies with its parent's
-// alarm at the latest.
+// Runs `body` in a child, which ends with status 0 after it, or with that of a failed check. It dies with its parent.
 template <class Body>
 pid_t child(Body body) {
   const pid_t pid = fork();
   require(pid >= 0, "fork");
   if (pid != 0) return pid;
-  alarm(60);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   body();
   std::_Exit(0);
 }

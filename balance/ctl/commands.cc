@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+#include "balance/ctl/commands.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+#include <iostream>
+#include <optional>
+#include <utility>
+
+#include "balance/ctl/columns.h"
+#include "balance/ctl/find_table.h"
+#include "balance/ctl/view.h"
+#include "balance/table/config_file.h"
+#include "loadprobe/base/clock.h"
+
+namespace balance {
+namespace {
+
+constexpr int kFine = 0;
+constexpr int kFailed = 1;
+constexpr int kBadUsage = 2;
+
+int fail(const base::Error& error) {
+  std::cerr << "balancectl: " << error.what << "\n";
+  return error.fault == base::Fault::usage ? kBadUsage : kFailed;
+}
+
+// Faults come one a line, each with its place in front: as they are, for editors that jump there.
+int fail_with_faults(const base::Error& error) {
+  std::cerr << error.what << (error.what.ends_with('\n') ? "" : "\n");
+  return kBadUsage;
+}
+
+int check(const Config& config) {
+  for (const std::string& warning : warnings(config)) std::cerr << config.file << ": warning: " << warning << "\n";
+  std::cout << config.file << ": fine, " << config.hosts.size() << (config.hosts.size() == 1 ? " host\n" : " hosts\n");
+  return kFine;
+}
+
+int list(const Config& config) {
+  for (const HostConfig& host : config.hosts) std::cout << host.name << "\n";
+  return kFine;
+}
+
+struct Look {
+  std::string text;
+  std::optional<PoolView> view;
+  int status = kFailed;
+};
+
+Look look_without_table(const Config& config, const TableSearch& search, Form form) {
+  const std::string why = why_none(search);
+  if (form == Form::text) return Look{"table      none: " + why + "\npoolwatch  NOT RUNNING\n", {}, kFailed};
+  return Look{"{\"table\": null, \"configuration\": " + json_string(config.file) + ", \"error\": " + json_string(why) +
+                  ", \"poolwatch\": {\"alive\": false, \"process\": null}, \"hosts\": []}\n",
+              {},
+              kFailed};
+}
+
+Look look(const Config& config, Form form, const PoolView* earlier) {
+  TableSearch search = find_table(config, system_roots(), base::boot_id());
+  if (!search.found) return look_without_table(config, search, form);
+  PoolView view = view_of(config, search.found->table, earlier, base::now());
+  view.table = search.found->files.table;
+  view.lease = lease_state(search.found->files.lease);
+  view.other_tables = search.others;
+  std::string text = form == Form::json ? to_json(view) : to_text(view);
+  const int status = is_alive(view) ? kFine : kFailed;
+  return Look{std::move(text), std::move(view), status};
+}
+
+// Sleeps, and says whether the user wants an end of it.
+bool interrupted_within(base::Seconds pause, const sigset_t& ends) {
+  const double whole = std::floor(pause.count());
+  timespec left{.tv_sec = static_cast<time_t>(whole), .tv_nsec = static_cast<long>((pause.count() - whole) * 1e9)};
+  return sigtimedwait(&ends, nullptr, &left) >= 0;
+}
+
+int watch(const Command& command, const std::string& path, Config config) {
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGINT);
+  sigaddset(&ends, SIGTERM);
+  sigprocmask(SIG_BLOCK, &ends, nullptr);
+  const bool on_terminal = isatty(STDOUT_FILENO) == 1;
+  std::optional<PoolView> earlier;
+  for (std::uint64_t i = 1;; ++i) {
+    Look now = look(config, command.form, earlier ? &*earlier : nullptr);
+    // Home, the new picture, and only then away with what is left of the old one: no flicker.
+    if (on_terminal && i == 1) std::cout << "\x1b[2J";
+    std::cout << (on_terminal ? "\x1b[H" : "") << now.text << (on_terminal ? "\x1b[J" : "\n") << std::flush;
+    if (!std::cout) return kFailed;
+    if (command.redraws && i >= *command.redraws) return now.status;
+    if (interrupted_within(*command.watch, ends)) return kFine;
+    earlier = std::move(now.view);
+    // A configuration that is faulty for a moment leaves the last good one on show.
+    if (base::Result<Config> again = read_config(path)) config = *std::move(again);
+  }
+}
+
+int status(const Command& command, const std::string& path, const Config& config) {
+  if (command.watch) return watch(command, path, config);
+  const Look now = look(config, command.form, nullptr);
+  std::cout << now.text;
+  return now.status;
+}
+
+int explain_one(const Command& command, const Config& config) {
+  const TableSearch search = find_table(config, system_roots(), base::boot_id());
+  const Table* const table = search.found ? &search.found->table : nullptr;
+  const base::Result<Explanation> explanation =
+      explain(command.inquiry, config, table, base::now(), Draw{base::random_bits()});
+  if (!explanation) return fail(explanation.error());
+  std::cout << "table      " << (search.found ? search.found->files.table : "none: " + why_none(search)) << "\n"
+            << explanation->text;
+  return explanation->status < 500 ? kFine : kFailed;
+}
+
+int run_with_config(const Command& command) {
+  const std::string path = config_file_named(command.config, std::getenv("BALANCE_CONFIG"));
+  const base::Result<Config> config = read_config(path);
+  if (!config) return fail_with_faults(config.error());
+  switch (command.verb) {
+    case Verb::status:
+      return status(command, path, *config);
+    case Verb::explain:
+      return explain_one(command, *config);
+    case Verb::check:
+      return check(*config);
+    case Verb::list:
+      return list(*config);
+    case Verb::help:
+    case Verb::version:
+      break;
+  }
+  return kFine;
+}
+
+}  // namespace
+
+int run(const Command& command) {
+  int result = kFine;
+  if (command.verb == Verb::help) {
+    std::cout << usage_text();
+  } else if (command.verb == Verb::version) {
+    std::cout << "balancectl " VERSION "\n";
+  } else {
+    result = run_with_config(command);
+  }
+  // A full disk or a closed pipe must not look like success.
+  return std::cout.flush() ? result : std::max(result, kFailed);
+}
+
+}  // namespace balance
