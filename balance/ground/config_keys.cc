@@ -320,6 +320,7 @@ std::string is_but(std::string_view found, std::string_view wanted) {
 }
 
 std::string nearest_of(std::string_view word, const std::vector<std::string_view>& known) {
+  if (!word.empty() && word.front() >= '0' && word.front() <= '9') return "";  // 302 is not meant to be 307
   const std::string near = base::nearest(word, known);
   return near.empty() ? "" : "; the nearest is '" + near + "'";
 }
