@@ -111,7 +111,7 @@ base::Result<std::uint16_t> parse_getport(std::string_view datagram) {
   if (!body) return body.error();
   const auto port = word_at(*body, 0);
   if (!port) return cut_short(datagram);
-  if (*port == 0) return base::Error{base::Fault::unavailable, "rstatd version 3 is not registered at the port mapper"};
+  if (*port == 0) return base::Error{base::Fault::unavailable, "rstatd version 3 is not registered"};
   if (*port > 65535) {
     return base::Error{base::Fault::input, "port mapper says port " + std::to_string(*port) + "; wanted 1 to 65535"};
   }

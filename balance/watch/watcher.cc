@@ -153,10 +153,15 @@ void Watcher::settle(std::size_t index, const Standing& before, Instant now, std
   standings_[index] = after;
   PoolStanding watched = pool_;
   watched.beat = now;
-  const Tier tier = tier_of(config_.hosts[index], after, watched, config_.probe, now);
+  Tier tier = tier_of(config_.hosts[index], after, watched, config_.probe, now);
+  // Silence while we did not listen is not believed.
+  if (tier == Tier::silent && now < blind_until_) tier = host.tier;
   Transition change = transition(before, after, host.tier, tier);
   host.tier = tier;
   if (!change.happened) return;
+  if (change.what == "host silent" && change.cause.empty()) {
+    change.cause = "no report within " + base::to_text(limits(index).expire);
+  }
   const bool bad = change.what == "host down" || change.what == "host silent" || change.what == "host wrong";
   notices.push_back({bad ? Notice::Weight::bad : Notice::Weight::good, std::move(change.what),
                      config_.hosts[index].name, std::move(change.cause)});
