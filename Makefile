@@ -25,7 +25,7 @@ LINK    = $(CXX) -pthread $(CXXFLAGS) $(SANITIZE) $(LDFLAGS) $(STATIC) -o $@ $^ 
 # One archive a room, listed from the top floor down: the linker takes from each only what a program needs.
 base   := loadprobe/base
 probe  := loadprobe
-rooms  := balance/ctl balance/front balance/watch balance/table balance/pool balance/ground loadprobe loadprobe/base
+rooms  := balance/ctl balance/forms balance/front balance/watch balance/table balance/pool balance/ground loadprobe loadprobe/base
 archive = $(patsubst %,$(BUILD)/lib/%.a,$(subst /,-,$(1)))
 sources = $(filter-out %_main.cc,$(wildcard $(1)/*.cc))
 objs    = $(patsubst %.cc,$(BUILD)/%.o,$(1))
@@ -63,12 +63,12 @@ $(BUILD)/bin/balance:    STATIC = $(if $(SANITIZE),,$(shell echo 'int main() {}'
                            echo -static-pie || echo 'balance: no static archives of $(LDLIBS) and the C library: linked dynamically, its start takes longer' >&2))
 $(BUILD)/bin/poolwatch:  $(BUILD)/balance/poolwatch_main.o  $(call archive,balance/watch balance/table balance/pool balance/ground loadprobe loadprobe/base)
 $(BUILD)/bin/poolwatch:  LDLIBS += -lcurl $(BOOST)
-$(BUILD)/bin/balancectl: $(BUILD)/balance/balancectl_main.o $(call archive,balance/ctl balance/table balance/pool balance/ground loadprobe loadprobe/base)
-$(BUILD)/bin/balancectl: LDLIBS += $(BOOST)
+$(BUILD)/bin/balancectl: $(BUILD)/balance/balancectl_main.o $(call archive,balance/ctl balance/forms balance/table balance/pool balance/ground loadprobe loadprobe/base)
+$(BUILD)/bin/balancectl: LDLIBS += -lgumbo $(BOOST)
 $(BUILD)/bin/loadprobe:  $(BUILD)/loadprobe/loadprobe_main.o $(call archive,loadprobe loadprobe/base)
 $(BUILD)/bin/loadprobe:  LDLIBS += -lmicrohttpd $(BOOST)
 $(BUILD)/tests/unit_tests: $(call objs,$(UNIT)) $(call archive,$(rooms))
-$(BUILD)/tests/unit_tests: LDLIBS += -lgtest -lgtest_main -lfcgi -lcurl -lmicrohttpd $(BOOST)
+$(BUILD)/tests/unit_tests: LDLIBS += -lgtest -lgtest_main -lfcgi -lcurl -lmicrohttpd -lgumbo $(BOOST)
 $(BUILD)/tests/policy_stdio: $(BUILD)/tests/sim/policy_stdio.o $(call archive,balance/pool balance/ground loadprobe loadprobe/base)
 $(BUILD)/tests/policy_stdio: LDLIBS += $(BOOST)
 $(BUILD)/tests/stress/%: $(BUILD)/tests/stress/%.o $(call archive,balance/table balance/pool balance/ground loadprobe loadprobe/base)

@@ -13,7 +13,7 @@ function floor_of(path,   base) {
   base = path; sub(/\.(h|cc)$/, "", base)
   if (path ~ /_main\.cc$/) return 4
   if (base ~ /^balance\/ground\//) return 1
-  if (base ~ /^balance\/forms\/(files|command)$/) return 3
+  if (base ~ /^balance\/forms\/(child|files|command)$/) return 3
   if (base ~ /^balance\/forms\//) return 1
   if (base ~ /^balance\/pool\//) return 2
   if (base ~ /^balance\//) return 3
