@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -39,18 +40,12 @@ sigset_t only_wake() {
   return set;
 }
 
-timespec to_timespec(base::Seconds duration) {
-  const double whole = std::floor(duration.count());
-  return {static_cast<time_t>(whole), static_cast<long>((duration.count() - whole) * 1e9)};
-}
+int to_ms(base::Seconds duration) { return static_cast<int>(std::ceil(duration.count() * 1e3)); }
 
 }  // namespace
 
 Crew::Crew(int listening, Limits limits, Serve serve)
-    : listening_(listening),
-      limits_(limits),
-      serve_(std::move(serve)),
-      first_request_(to_timespec(limits.first_request)) {
+    : listening_(listening), limits_(limits), serve_(std::move(serve)) {
   install_wake();
   pthread_sigmask(SIG_BLOCK, nullptr, &mask_while_waiting_);
   sigdelset(&mask_while_waiting_, kWake);
@@ -93,6 +88,7 @@ void Crew::work(Seat& seat) {
     const int error = errno;
     end_accepting(seat, connection);
     if (connection >= 0) {
+      seat.watch(connection);
       serve_(base::Fd(connection), seat);
     } else if (!survives(error)) {
       break;
@@ -204,29 +200,46 @@ std::string Crew::failure() {
   return failure_;
 }
 
-bool Crew::Seat::await_request(int connection) {
+void Crew::Seat::watch(int connection) {
+  if (!arrivals_) arrivals_ = base::Fd(epoll_create1(EPOLL_CLOEXEC));
+  epoll_event interest{};
+  interest.events = EPOLLIN | EPOLLRDHUP | EPOLLET;
+  // Without it no byte is ever seen to arrive and the connection is closed in time: the system has no memory left.
+  epoll_ctl(arrivals_.get(), EPOLL_CTL_ADD, connection, &interest);
+}
+
+bool Crew::Seat::await_request() {
   // A new connection has brought, or is about to bring, the request that it was opened for.
-  constexpr timespec kGrace{0, 100'000'000};
-  constexpr timespec kAtOnce{};
-  const timespec* patience = is_new_ ? &crew_.first_request_ : nullptr;
+  constexpr int kGraceMs = 100, kAtOnce = 0, kForEver = -1;
+  int patience = is_new_ ? to_ms(crew_.limits_.first_request) : kForEver;
   {
     const std::lock_guard lock(crew_.mutex_);
     if (crew_.finishing_) {
-      patience = is_new_ ? &kGrace : &kAtOnce;
+      patience = is_new_ ? kGraceMs : kAtOnce;
     } else if (!is_new_ && (asked_to_yield_ || crew_.is_crowded())) {
-      patience = &kAtOnce;
+      patience = kAtOnce;
     } else {
       state_ = State::idle;
       idle_since_ = base::now();
     }
   }
-  pollfd interest{connection, POLLIN, 0};
-  int ready = ppoll(&interest, 1, patience, &crew_.mask_while_waiting_);
-  if (ready < 0 && is_new_) ready = ppoll(&interest, 1, &kGrace, nullptr);  // woken to finish
+  epoll_event event{};
+  int ready = epoll_pwait(arrivals_.get(), &event, 1, patience, &crew_.mask_while_waiting_);
+  if (ready < 0 && is_new_) ready = epoll_wait(arrivals_.get(), &event, 1, kGraceMs);  // woken to finish
   const std::lock_guard lock(crew_.mutex_);
   state_ = State::busy;
-  is_new_ = false;
   return ready > 0;
+}
+
+bool Crew::Seat::await_rest(base::Instant deadline) {
+  epoll_event event{};
+  const base::Seconds left = std::max(deadline - base::now(), base::Seconds{0});
+  return epoll_wait(arrivals_.get(), &event, 1, to_ms(left)) > 0;
+}
+
+void Crew::Seat::answered() {
+  const std::lock_guard lock(crew_.mutex_);
+  is_new_ = false;
 }
 
 bool Crew::finish(base::Seconds within) {

@@ -24,7 +24,8 @@ namespace balance {
 class Crew {
  public:
   class Seat;
-  // Serves one connection to its end. Called by the crew's threads, several at a time; must not throw.
+  // Serves one connection to its end; looks what has come before it waits for more. Called by the crew's threads,
+  // several at a time; must not throw.
   using Serve = std::function<void(base::Fd connection, Seat& seat)>;
 
   struct Limits {
@@ -52,16 +53,23 @@ class Crew {
   // Where a thread of the crew stands.
   class Seat {
    public:
-    // Waits for the first byte of a request. False if the connection is to be closed instead: the crew finishes, no
-    // thread is left for others, or a new connection sent nothing for Limits::first_request.
-    bool await_request(int connection);
+    // Waits for the first bytes of a request: more than there were when it last returned. False if the connection is to
+    // be closed instead: the crew finishes, no thread is left for others, or a new connection sent nothing for
+    // Limits::first_request.
+    bool await_request();
+    // Waits for more bytes of a request that has begun. False if none came until then.
+    bool await_rest(base::Instant deadline);
+    // A request of this connection has been answered: from now on it may be closed while it is idle.
+    void answered();
 
    private:
     friend class Crew;
     enum class State { accepting, idle, busy };
     explicit Seat(Crew& crew) : crew_(crew) {}
+    void watch(int connection);
     Crew& crew_;
     pthread_t thread_{};
+    base::Fd arrivals_;  // epoll, edge-triggered: bytes that came and are left where they are do not wake again
     State state_ = State::busy;
     bool asked_to_yield_ = false;
     bool is_new_ = true;  // the connection has had no request yet: it is not closed for another one
@@ -82,7 +90,6 @@ class Crew {
   const int listening_;
   const Limits limits_;
   const Serve serve_;
-  const timespec first_request_;
   sigset_t mask_while_waiting_{};
   std::mutex mutex_;  // guards everything below
   std::condition_variable left_;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Connections are accepted here, not in libfcgi: its OS_Accept holds a thread for two seconds for each idle connection
 // on a UNIX socket, calls select(2), which cannot take descriptors above 1023, and does not tell whether a thread waits
-// for a connection or for the next request of a kept one, which is what the crew grows by. A FCGX_Request with ipcFd
+// for a connection or for the next request of a kept one, which is what the crew grows by. What a connection brings is
+// screened before libfcgi reads it. A FCGX_Request with ipcFd
 // set is read by FCGX_Accept_r as a kept connection is; without a listening socket it returns once that has ended.
 #include "balance/front/gateway.h"
 
@@ -16,13 +17,16 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include <array>
+#include <atomic>
 #include <cerrno>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "balance/front/crew.h"
+#include "balance/front/screen.h"
+#include "loadprobe/base/clock.h"
 #include "loadprobe/base/fd.h"
 #include "loadprobe/base/log.h"
 
@@ -34,7 +38,8 @@ namespace balance {
 namespace {
 
 constexpr int kNoListener = -1;
-constexpr std::size_t kMostBodyBytes = std::size_t{64} << 20;
+constexpr std::size_t kUsualHeadBytes = 4096;
+constexpr std::size_t kMostHeadBytes = 128 * 1024;  // nginx itself refuses above 64 KB
 
 timeval to_timeval(base::Seconds duration) {
   const double whole = std::floor(duration.count());
@@ -49,32 +54,63 @@ void bound_waits(int connection, base::Seconds timeout) {
   setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // fails on a UNIX socket, which has no delay
 }
 
-// Reads the body and forgets it: what is left of a request would be taken for the next one on a kept connection.
-// False if it is too long for that.
-bool discard_body(FCGX_Stream* in) {
-  std::array<char, 16384> piece;
-  for (std::size_t bytes = 0; bytes < kMostBodyBytes; bytes += piece.size()) {
-    if (FCGX_GetStr(piece.data(), static_cast<int>(piece.size()), in) < static_cast<int>(piece.size())) return true;
+// Looks at what has come, without taking it, until the head of a request is whole. Nothing if there will be none: the
+// connection ended or is to be closed.
+std::optional<Screened> await_head(int connection, Crew::Seat& seat, base::Seconds timeout) {
+  std::string head(kUsualHeadBytes, '\0');
+  base::Instant deadline = base::kNever;
+  for (;;) {
+    const ssize_t got = recv(connection, head.data(), head.size(), MSG_PEEK | MSG_DONTWAIT);
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return std::nullopt;
+    if (got < 0) {
+      if (!seat.await_request()) return std::nullopt;
+      continue;
+    }
+    const Screened screened = screen({head.data(), static_cast<std::size_t>(got)});
+    if (screened != Screened::incomplete) return screened;
+    if (static_cast<std::size_t>(got) == head.size()) {
+      if (head.size() >= kMostHeadBytes) return Screened::refused;
+      head.resize(head.size() * 2);
+      continue;
+    }
+    if (deadline == base::kNever) deadline = base::now() + timeout;
+    if (!seat.await_rest(deadline)) return std::nullopt;
   }
-  return false;
+}
+
+void take_empty_body(FCGX_Stream* in) {
+  char none = 0;
+  FCGX_GetStr(&none, 1, in);  // its last record, which would be in the way of the next request
 }
 
 // The requests of one connection, one after another, until it ends.
-void serve_connection(base::Fd connection, Crew::Seat& seat, base::Seconds timeout, const Respond& respond) {
+void serve_connection(base::Fd connection, Crew::Seat& seat, base::Seconds timeout, const Respond& respond,
+                      std::atomic<bool>& refused_before) {
   bound_waits(connection.get(), timeout);
   FCGX_Request request;
   FCGX_InitRequest(&request, kNoListener, FCGI_FAIL_ACCEPT_ON_INTR);
-  while (seat.await_request(connection.get())) {
+  while (const std::optional<Screened> head = await_head(connection.get(), seat, timeout)) {
+    if (*head == Screened::refused) {
+      if (!refused_before.exchange(true)) {
+        base::log(base::Level::warning,
+                  "refused what is no FastCGI request of a web server, and will again in silence");
+      }
+      return;
+    }
     request.ipcFd = connection.release();
     request.keepConnection = 1;  // else FCGX_Accept_r begins with closing it; the request itself tells anew
-    if (FCGX_Accept_r(&request) != 0) return;  // the connection ended or was no FastCGI; libfcgi closed it
+    if (FCGX_Accept_r(&request) != 0) return;  // and libfcgi closed it
     const std::string answer = respond(request.envp);
-    const bool may_be_kept = discard_body(request.in);
     FCGX_PutStr(answer.data(), static_cast<int>(answer.size()), request.out);
-    FCGX_Finish_r(&request);  // and closes, unless the connection is kept
+    if (*head == Screened::with_body) {
+      request.keepConnection = 0;  // the body was not looked at, so nothing that follows can be either
+    } else {
+      take_empty_body(request.in);
+    }
+    FCGX_Finish_r(&request);  // and closes, unless the connection is kept; then waits for the other side to close too
+    seat.answered();
     if (request.ipcFd < 0) return;
     connection = base::Fd(std::exchange(request.ipcFd, kNoListener));
-    if (!may_be_kept) return;
   }
 }
 
@@ -124,9 +160,10 @@ base::Status serve_fastcgi(const FastCgi& how, const Respond& respond) {
   raise_file_limit();
   make_blocking(how.listening);
   if (FCGX_Init() != 0) return base::Error{base::Fault::io, "libfcgi cannot start"};
+  std::atomic<bool> refused_before{false};
   Crew crew(how.listening, Crew::Limits{how.most_connections, Crew::Limits{}.spare, how.request_timeout},
             [&](base::Fd connection, Crew::Seat& seat) {
-              serve_connection(std::move(connection), seat, how.request_timeout, respond);
+              serve_connection(std::move(connection), seat, how.request_timeout, respond, refused_before);
             });
   if (base::Status started = crew.start(); !started) return started;
   int signal = 0;
