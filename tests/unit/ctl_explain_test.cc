@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include "balance/ctl/explain.h"
+#include "tests/unit/scratch_dir.h"
+
+namespace balance {
+namespace {
+
+constexpr Instant kNow{Seconds{1000}};
+constexpr Draw kDraw{1};
+
+Config pool(const std::string& more = "") {
+  base::Result<Config> config = parse_config("public-url = http://maps.example.org/cgi-bin/mapserv\n" + more +
+                                                 "host = pinchot http://pinchot.example.org:8080\n"
+                                                 "host = leopold http://leopold.example.org:8080\n"
+                                                 "host = audubon inside-only=http://10.0.0.15:8080\n",
+                                             "/balance.conf");
+  EXPECT_TRUE(config) << (config ? "" : config.error().what);
+  return *std::move(config);
+}
+
+// pinchot has four requests in progress, leopold one; both have four cores and no work of their own.
+Table table_at(const std::string& path, const Config& config) {
+  base::Result<Table> table =
+      Table::create(path, {.fingerprint = config.fingerprint, .hosts = config.hosts.size(), .boot_id = "boot"});
+  EXPECT_TRUE(table) << (table ? "" : table.error().what);
+  Standing up;
+  up.health = Health::up;
+  up.reported = kNow;
+  up.cores = 4;
+  for (std::size_t i = 0; i < 3; ++i) table->publish(i, up);
+  table->publish(PoolStanding{.beat = kNow, .started = kNow - Seconds{60}, .greatest_capacity = 4});
+  table->set_prediction(0, {.requests = 4, .at = kNow});
+  table->set_prediction(1, {.requests = 1, .at = kNow});
+  return *std::move(table);
+}
+
+std::string told(const Inquiry& inquiry, const Config& config, const Table* table) {
+  const base::Result<Explanation> explanation = explain(inquiry, config, table, kNow, kDraw);
+  EXPECT_TRUE(explanation) << (explanation ? "" : explanation.error().what);
+  return explanation ? explanation->text : "";
+}
+
+Inquiry asking(const std::string& query) {
+  Inquiry inquiry;
+  inquiry.query = query;
+  return inquiry;
+}
+
+TEST(Explain, TellsClassCostsChoiceAndLocation) {
+  ScratchDir dir;
+  const Config config = pool();
+  const Table table = table_at(dir / "t", config);
+  EXPECT_EQ(told(asking("map=WORLD&mode=map"), config, &table),
+            "request    GET /cgi-bin/mapserv?map=WORLD&mode=map\n"
+            "class      image (mode=map)\n"
+            "plan       redirect with 302\n"
+            "chosen     by predicted load\n"
+            "\n"
+            "HOST     STATE   TARGET       PREDICTED  BACKGROUND  CORES  WEIGHT  RAMP  SLOW   COST\n"
+            "pinchot  usable  fit               4.00        0.00      4       1  1.00  1.00  1.250\n"
+            "leopold  usable  fit               1.00        0.00      4       1  1.00  1.00  0.500\n"
+            "audubon  usable  inside-only       0.00        0.00      4       1     -     -      -\n"
+            "\n"
+            "choice     leopold: it has the least cost\n"
+            "then       pinchot\n"
+            "status     302\n"
+            "Location   http://leopold.example.org:8080/cgi-bin/mapserv?map=WORLD&mode=map\n");
+}
+
+TEST(Explain, DispatchesNothing) {
+  ScratchDir dir;
+  const Config config = pool();
+  const Table table = table_at(dir / "t", config);
+  told(asking("map=WORLD&mode=map"), config, &table);
+  EXPECT_EQ(table.dispatches(1), 0U);
+  EXPECT_EQ(table.live(1, kNow).prediction.requests, 1);
+}
+
+TEST(Explain, WithoutATableItIsByWeight) {
+  const Config config = pool();
+  const std::string text = told(asking("map=WORLD&mode=map"), config, nullptr);
+  EXPECT_NE(text.find("chosen     by weight: there is no table\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("status     302\n"), std::string::npos) << text;
+}
+
+TEST(Explain, AWholeUrlTellsHttpsHostAndPath) {
+  ScratchDir dir;
+  const Config config = pool();
+  const Table table = table_at(dir / "t", config);
+  const std::string text = told(asking("https://maps.example.org/cgi-bin/mapserv/WORLD/ogcapi?f=json"), config, &table);
+  EXPECT_EQ(text.substr(0, text.find('\n')), "request    GET /cgi-bin/mapserv/WORLD/ogcapi?f=json (client on https)");
+}
+
+TEST(Explain, AQuestionMarkInFrontIsNoPartOfTheQuery) {
+  const Config config = pool();
+  const std::string text = told(asking("?mode=map"), config, nullptr);
+  EXPECT_EQ(text.substr(0, text.find('\n')), "request    GET /cgi-bin/mapserv?mode=map");
+}
+
+TEST(Explain, AnHttpsClientIsNotSentToHttpHosts) {
+  ScratchDir dir;
+  const Config config = pool();
+  const Table table = table_at(dir / "t", config);
+  Inquiry inquiry = asking("mode=map");
+  inquiry.https = true;
+  const base::Result<Explanation> explanation = explain(inquiry, config, &table, kNow, kDraw);
+  ASSERT_TRUE(explanation);
+  EXPECT_EQ(explanation->status, 503);
+  EXPECT_NE(explanation->text.find("downgrade"), std::string::npos) << explanation->text;
+  EXPECT_NE(explanation->text.find("choice     nobody: there is no host to send to\n"), std::string::npos);
+}
+
+TEST(Explain, OptionsAreAnsweredWithoutAHost) {
+  const Config config = pool();
+  Inquiry inquiry = asking("mode=map");
+  inquiry.method = "OPTIONS";
+  EXPECT_EQ(told(inquiry, config, nullptr),
+            "request    OPTIONS /cgi-bin/mapserv?mode=map\n"
+            "class      options (OPTIONS)\n"
+            "plan       answered by the balancer itself\n"
+            "status     204\n");
+}
+
+TEST(Explain, WhatClientsSendCannotDriveTheTerminal) {
+  const Config config = pool();
+  const std::string text = told(asking("mode=map&x=\x1b[2J\r\n"), config, nullptr);
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_EQ(text.find('\r'), std::string::npos);
+}
+
+TEST(Explain, AMethodThatIsNoTokenIsAUsageError) {
+  Inquiry inquiry = asking("mode=map");
+  inquiry.method = "G T";
+  const base::Result<Explanation> explanation = explain(inquiry, pool(), nullptr, kNow, kDraw);
+  ASSERT_FALSE(explanation);
+  EXPECT_EQ(explanation.error().fault, base::Fault::usage);
+}
+
+}  // namespace
+}  // namespace balance

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "balance/ctl/find_table.h"
+#include "balance/ctl/view.h"
+#include "tests/unit/scratch_dir.h"
+
+namespace balance {
+namespace {
+
+constexpr Instant kNow{Seconds{1000}};
+
+Config two_hosts() {
+  base::Result<Config> config = parse_config(
+      "host = pinchot http://pinchot.example.org:8080\n"
+      "host = leopold http://leopold.example.org:8080 weight=2 cores=8\n",
+      "/etc/balance/balance.conf");
+  EXPECT_TRUE(config) << (config ? "" : config.error().what);
+  return *std::move(config);
+}
+
+TableShape shape_of(const Config& config) {
+  return TableShape{.fingerprint = config.fingerprint, .hosts = config.hosts.size(), .boot_id = "boot"};
+}
+
+Table table_at(const std::string& path, const Config& config, Instant beat) {
+  base::Result<Table> table = Table::create(path, shape_of(config));
+  EXPECT_TRUE(table) << (table ? "" : table.error().what);
+  Standing up;
+  up.health = Health::up;
+  up.web = WebPort::answers;
+  up.reported = beat;
+  up.cores = 4;
+  up.running = 2;
+  table->publish(0, up);
+  Standing down;
+  down.health = Health::down;
+  down.web = WebPort::refused;
+  down.cause = "web port: connection refused";
+  table->publish(1, down);
+  table->publish(PoolStanding{.beat = beat, .started = beat - Seconds{60}, .share = 0.5});
+  for (int i = 0; i < 3; ++i) table->dispatch(0, beat, [](Prediction p) { return p; });
+  table->dispatch(1, beat, [](Prediction p) { return p; });
+  return *std::move(table);
+}
+
+PoolView seen(const Config& config, const Table& table) {
+  PoolView view = view_of(config, table, nullptr, kNow);
+  view.table = "/run/balance/balance.conf.table";
+  view.lease = {.holding = Holding::held, .process = 123};
+  return view;
+}
+
+TEST(Status, ShowsThePoolAndALineAHost) {
+  ScratchDir dir;
+  const Config config = two_hosts();
+  const Table table = table_at(dir / "t", config, kNow - Seconds{0.25});
+  EXPECT_EQ(to_text(seen(config, table)),
+            "table      /run/balance/balance.conf.table\n"
+            "poolwatch  alive (process 123, for 60s)\n"
+            "pool       2 hosts: 1 usable, 1 down; panic no; 50.0% of all dispatches are ours; mean service time "
+            "0.200s\n"
+            "\n"
+            "HOST     STATE   DUTY     WEIGHT  CORES  RUNNING  WAITING  PREDICTED  DISPATCHES  SHARE  WEB        AGE  "
+            "CAUSE\n"
+            "pinchot  usable  serving       1      4        2        -       0.00           3  75.0%  answers   0.2s\n"
+            "leopold  down    serving       2      8        -        -       0.00           1  25.0%  refused  never  "
+            "web port: connection refused\n");
+}
+
+TEST(Status, SharesAreThoseSinceTheEarlierView) {
+  ScratchDir dir;
+  const Config config = two_hosts();
+  Table table = table_at(dir / "t", config, kNow);
+  const PoolView earlier = view_of(config, table, nullptr, kNow - Seconds{2});
+  table.dispatch(1, kNow, [](Prediction p) { return p; });
+  const PoolView view = view_of(config, table, &earlier, kNow);
+  EXPECT_EQ(view.hosts[0].share, 0);
+  EXPECT_EQ(view.hosts[1].share, 1);
+  EXPECT_NE(to_text(view).find("(shares of the last 2.0s)"), std::string::npos);
+}
+
+TEST(Status, WithoutDispatchesTheSharesAreZero) {
+  ScratchDir dir;
+  const Config config = two_hosts();
+  const base::Result<Table> table = Table::create(dir / "t", shape_of(config));
+  ASSERT_TRUE(table);
+  const PoolView view = view_of(config, *table, nullptr, kNow);
+  EXPECT_EQ(view.hosts[0].share, 0);
+  EXPECT_EQ(view.beat_age, std::nullopt);
+  EXPECT_FALSE(view.watched);
+}
+
+TEST(Status, SaysWhetherPoolwatchIsAlive) {
+  PoolView view;
+  view.watched = true;
+  view.beat_age = Seconds{0.1};
+  view.watched_for = Seconds{7200};
+  view.lease = {.holding = Holding::held, .process = 123};
+  EXPECT_EQ(poolwatch_text(view), "alive (process 123, for 2h)");
+  EXPECT_TRUE(is_alive(view));
+  view.lease = {.holding = Holding::unknown, .process = std::nullopt};
+  EXPECT_EQ(poolwatch_text(view), "alive (last sign of life 0.1s ago)");
+  EXPECT_TRUE(is_alive(view));
+  view.lease = {.holding = Holding::free, .process = std::nullopt};
+  EXPECT_EQ(poolwatch_text(view), "NOT RUNNING (last sign of life 0.1s ago)");
+  EXPECT_FALSE(is_alive(view));
+  view.watched = false;
+  view.beat_age = Seconds{12};
+  EXPECT_EQ(poolwatch_text(view), "NOT RUNNING (last sign of life 12s ago); hosts are chosen by weight");
+  view.lease = {.holding = Holding::held, .process = 123};
+  EXPECT_EQ(poolwatch_text(view), "HANGS (last sign of life 12s ago), though process 123 holds the lease");
+  EXPECT_FALSE(is_alive(view));
+}
+
+TEST(Status, JsonHasNullsForWhatIsNotKnown) {
+  ScratchDir dir;
+  const Config config = two_hosts();
+  const Table table = table_at(dir / "t", config, kNow - Seconds{0.25});
+  PoolView view = seen(config, table);
+  view.balancer_id = 0xabc;
+  EXPECT_EQ(to_json(view),
+            R"({"table": "/run/balance/balance.conf.table", "configuration": "/etc/balance/balance.conf", )"
+            R"("balancer": "0000000000000abc",
+ "poolwatch": {"alive": true, "process": 123, "beat_age_seconds": 0.25, "running_for_seconds": 60.25},
+ "panic": false, "share_of_dispatches": 0.5, "mean_service_seconds": 0.2, "shares_since_seconds": null,
+ "hosts": [
+  {"name": "pinchot", "tier": "usable", "health": "up", "duty": "serving", "weight": 1, "cores": 4, "running": 2, )"
+            R"("waiting": null, "load1": null, "background": 0, "predicted": 0, "mean_service_seconds": 0.2, )"
+            R"("dispatches": 3, "share": 0.75, "web": "answers", "age_seconds": 0.25, "cause": ""},
+  {"name": "leopold", "tier": "down", "health": "down", "duty": "serving", "weight": 2, "cores": 8, )"
+            R"("running": null, "waiting": null, "load1": null, "background": 0, "predicted": 0, )"
+            R"("mean_service_seconds": 0.2, "dispatches": 1, "share": 0.25, "web": "refused", "age_seconds": null, )"
+            R"("cause": "web port: connection refused"}]}
+)");
+}
+
+TEST(FindTable, NoneIsExplained) {
+  ScratchDir dir;
+  Config config = two_hosts();
+  config.state_dir = dir.path();
+  TableSearch search = find_table(config, StateRoots{}, "boot");
+  EXPECT_FALSE(search.found);
+  EXPECT_EQ(why_none(search),
+            "no table of this configuration in " + dir.path() + " or any other place this user may look at");
+  table_at(dir / "balance.conf.table", config, kNow);
+  search = find_table(config, StateRoots{}, "another boot");
+  EXPECT_FALSE(search.found);
+  EXPECT_EQ(why_none(search),
+            "no table of this configuration; " + (dir / "balance.conf.table") + ": is of another boot");
+  EXPECT_TRUE(find_table(config, StateRoots{}, "boot").found);
+}
+
+TEST(FindTable, TheFreshestIsTakenAndTheOtherNamed) {
+  ScratchDir dir;
+  const Config config = two_hosts();
+  const StateRoots roots{.standard = dir / "run", .temporary = dir / "tmp", .user = geteuid()};
+  const std::string own = dir / ("tmp/balance-" + std::to_string(geteuid()));
+  ASSERT_EQ(mkdir((dir / "run").c_str(), 0755), 0);
+  ASSERT_EQ(mkdir((dir / "tmp").c_str(), 0755), 0);
+  ASSERT_EQ(mkdir(own.c_str(), 0700), 0);
+  table_at(dir / "run/balance.conf.table", config, kNow - Seconds{100});
+  table_at(own + "/balance.conf.table", config, kNow);
+  const TableSearch search = find_table(config, roots, "boot");
+  ASSERT_TRUE(search.found);
+  EXPECT_EQ(search.found->files.table, own + "/balance.conf.table");
+  EXPECT_EQ(search.others, std::vector<std::string>{dir / "run/balance.conf.table"});
+}
+
+}  // namespace
+}  // namespace balance
