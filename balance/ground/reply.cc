@@ -160,8 +160,10 @@ std::string_view reason_of(Target target) {
 
 Target target_of(const Request& request, const HostConfig& host, const Config& config) {
   if (!host.public_url) return Target::inside_only;
-  const bool is_own_path = percent_decoded(path_on(request, host)) == percent_decoded(request.path);
-  if (is_loop(host, request.self) || (is_own_path && same_server(*host.public_url, request.self))) return Target::loop;
+  if (same_server(*host.public_url, request.self)) {  // asked of every host at every request: the cheap test first
+    const bool is_own_path = percent_decoded(path_on(request, host)) == percent_decoded(request.path);
+    if (is_own_path || is_loop(host, request.self)) return Target::loop;
+  }
   const bool is_downgrade = request.client_on_https && host.public_url->scheme != Scheme::https;
   return is_downgrade && !config.allow_downgrade ? Target::downgrade : Target::fit;
 }
