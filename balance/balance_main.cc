@@ -68,14 +68,14 @@ int answer_one_request() {
     const balance::Reply reply = balance::unavailable(
         balance::Request{}, balance::Config{},
         "The balancer's configuration cannot be used. The web server's error log says what is wrong with it.");
-    if (const base::Status told = balance::answer_cgi(balance::to_cgi(reply, balance::Method::get)); !told) {
+    if (const base::Status told = balance::answer_cgi(balance::to_cgi(reply, balance::Method::get), environ); !told) {
       return complain(told.error());
     }
     return complain(file.error());
   }
   balance::Front front(*std::move(file), balance::Gateway::cgi);
   front.wait_for_first_reports();
-  const base::Status told = balance::answer_cgi(front.respond(environ));
+  const base::Status told = balance::answer_cgi(front.respond(environ), environ);
   return told ? kFine : complain(told.error());
 }
 

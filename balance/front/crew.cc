@@ -201,6 +201,7 @@ std::string Crew::failure() {
 }
 
 void Crew::Seat::watch(int connection) {
+  has_ended_ = false;
   if (!arrivals_) arrivals_ = base::Fd(epoll_create1(EPOLL_CLOEXEC));
   epoll_event interest{};
   interest.events = EPOLLIN | EPOLLRDHUP | EPOLLET;
@@ -223,18 +224,22 @@ bool Crew::Seat::await_request() {
       idle_since_ = base::now();
     }
   }
-  epoll_event event{};
-  int ready = epoll_pwait(arrivals_.get(), &event, 1, patience, &crew_.mask_while_waiting_);
-  if (ready < 0 && is_new_) ready = epoll_wait(arrivals_.get(), &event, 1, kGraceMs);  // woken to finish
+  bool came = await_bytes(patience, &crew_.mask_while_waiting_);
+  if (!came && is_new_ && patience > kGraceMs) came = await_bytes(kGraceMs, nullptr);  // woken to finish
   const std::lock_guard lock(crew_.mutex_);
   state_ = State::busy;
-  return ready > 0;
+  return came;
 }
 
 bool Crew::Seat::await_rest(base::Instant deadline) {
+  return await_bytes(to_ms(std::max(deadline - base::now(), base::Seconds{0})), nullptr);
+}
+
+bool Crew::Seat::await_bytes(int patience_ms, const sigset_t* mask) {
   epoll_event event{};
-  const base::Seconds left = std::max(deadline - base::now(), base::Seconds{0});
-  return epoll_wait(arrivals_.get(), &event, 1, to_ms(left)) > 0;
+  if (epoll_pwait(arrivals_.get(), &event, 1, patience_ms, mask) <= 0) return false;
+  if ((event.events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) has_ended_ = true;
+  return true;
 }
 
 void Crew::Seat::answered() {

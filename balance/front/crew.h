@@ -59,6 +59,8 @@ class Crew {
     bool await_request();
     // Waits for more bytes of a request that has begun. False if none came until then.
     bool await_rest(base::Instant deadline);
+    // Whether the other side sends no more; all that it sent can be read by the time this is true.
+    bool has_ended() const { return has_ended_; }
     // A request of this connection has been answered: from now on it may be closed while it is idle.
     void answered();
 
@@ -67,11 +69,13 @@ class Crew {
     enum class State { accepting, idle, busy };
     explicit Seat(Crew& crew) : crew_(crew) {}
     void watch(int connection);
+    bool await_bytes(int patience_ms, const sigset_t* mask);
     Crew& crew_;
     pthread_t thread_{};
     base::Fd arrivals_;  // epoll, edge-triggered: bytes that came and are left where they are do not wake again
     State state_ = State::busy;
     bool asked_to_yield_ = false;
+    bool has_ended_ = false;
     bool is_new_ = true;  // the connection has had no request yet: it is not closed for another one
     base::Instant idle_since_{};
   };

@@ -12,7 +12,6 @@
 #include "balance/table/launch.h"
 #include "loadprobe/base/clock.h"
 #include "loadprobe/base/log.h"
-#include "loadprobe/base/text.h"
 
 namespace balance {
 namespace {
@@ -147,7 +146,7 @@ void Front::ignore_parameter(const char* const* variables) {
     if (variable.substr(0, kName.size()) != kName) continue;
     if (ignored_parameter_.exchange(true)) return;
     base::log(base::Level::warning, "ignored a request's BALANCE_CONFIG, the process environment counts",
-              {{"ignored", base::escaped(variable.substr(kName.size()))}, {"config", config_file_}});
+              {{"ignored", std::string(variable.substr(kName.size()))}, {"config", config_file_}});
   }
 }
 

@@ -11,17 +11,23 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "balance/front/crew.h"
@@ -29,6 +35,7 @@
 #include "loadprobe/base/clock.h"
 #include "loadprobe/base/fd.h"
 #include "loadprobe/base/log.h"
+#include "loadprobe/base/text.h"
 
 // libfcgi's side for web servers (OS_FcgiConnect) looks up names and is linked with the rest. We never call it; this
 // keeps the C library's name service, which cannot be linked statically, out of the program.
@@ -51,7 +58,10 @@ void bound_waits(int connection, base::Seconds timeout) {
   setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   const int on = 1;
-  setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // fails on a UNIX socket, which has no delay
+  // Fails on a UNIX socket, which has neither delay nor window.
+  if (setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0) return;
+  constexpr int kWindowBytes = 2 * static_cast<int>(kMostHeadBytes);  // the head stays unread until it is whole
+  setsockopt(connection, SOL_SOCKET, SO_RCVBUF, &kWindowBytes, sizeof kWindowBytes);
 }
 
 // Looks at what has come, without taking it, until the head of a request is whole. Nothing if there will be none: the
@@ -73,6 +83,7 @@ std::optional<Screened> await_head(int connection, Crew::Seat& seat, base::Secon
       head.resize(head.size() * 2);
       continue;
     }
+    if (seat.has_ended()) return std::nullopt;
     if (deadline == base::kNever) deadline = base::now() + timeout;
     if (!seat.await_rest(deadline)) return std::nullopt;
   }
@@ -114,6 +125,35 @@ void serve_connection(base::Fd connection, Crew::Seat& seat, base::Seconds timeo
   }
 }
 
+std::string_view value_of(const char* const* variables, std::string_view name) {
+  for (; *variables != nullptr; ++variables) {
+    const std::string_view variable = *variables;
+    if (variable.size() > name.size() && variable[name.size()] == '=' && variable.substr(0, name.size()) == name) {
+      return variable.substr(name.size() + 1);
+    }
+  }
+  return "";
+}
+
+// Of the body on standard input; without a length (a chunked one) as many as come.
+std::uint64_t body_bytes(const char* const* variables) {
+  const bool is_chunked = !value_of(variables, "HTTP_TRANSFER_ENCODING").empty();
+  const std::uint64_t otherwise = is_chunked ? std::numeric_limits<std::uint64_t>::max() : 0;
+  return base::whole_number(value_of(variables, "CONTENT_LENGTH")).value_or(otherwise);
+}
+
+void forget_body(std::uint64_t bytes) {
+  constexpr int kPatienceMs = 30'000;
+  std::array<char, 16384> piece;
+  while (bytes > 0) {
+    pollfd interest{STDIN_FILENO, POLLIN, 0};
+    if (poll(&interest, 1, kPatienceMs) <= 0) return;
+    const ssize_t got = read(STDIN_FILENO, piece.data(), std::min<std::uint64_t>(bytes, piece.size()));
+    if (got <= 0) return;
+    bytes -= static_cast<std::uint64_t>(got);
+  }
+}
+
 sigset_t stopping_signals() {
   sigset_t set;
   sigemptyset(&set);
@@ -143,13 +183,14 @@ bool is_fastcgi() {
   return answer;
 }
 
-base::Status answer_cgi(const std::string& answer) {
+base::Status answer_cgi(const std::string& answer, const char* const* variables) {
   std::size_t written = 0;
   while (written < answer.size()) {
     const ssize_t bytes = write(STDOUT_FILENO, answer.data() + written, answer.size() - written);
     if (bytes < 0 && errno != EINTR) return base::system_error("cannot write the answer");
     if (bytes > 0) written += static_cast<std::size_t>(bytes);
   }
+  forget_body(body_bytes(variables));
   return base::ok();
 }
 

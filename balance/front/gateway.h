@@ -19,8 +19,10 @@ using Respond = std::function<std::string(const char* const* variables)>;
 // Whether descriptor 0 is a listening socket, as FastCGI web servers hand it over; else this is CGI.
 bool is_fastcgi();
 
-// Writes the whole answer to standard output. The request's body, if any, stays unread on standard input.
-base::Status answer_cgi(const std::string& answer);
+// Writes the whole answer to standard output, then takes the request's body, if `variables` tell of one, from standard
+// input and forgets it: Apache's mod_cgid hands over one socket as both, and loses an answer behind which the socket is
+// closed with bytes unread.
+base::Status answer_cgi(const std::string& answer, const char* const* variables);
 
 struct FastCgi {
   int listening = 0;                   // stays the caller's

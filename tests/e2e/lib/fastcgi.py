@@ -58,7 +58,11 @@ class Connection:
         if where.startswith("unix:"):
             self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             self.socket.settimeout(timeout)
-            self.socket.connect(where[5:])
+            try:
+                self.socket.connect(where[5:])
+            except OSError:
+                self.socket.close()
+                raise
         else:
             address, _, port = where.rpartition(":")
             self.socket = socket.create_connection((address.strip("[]"), int(port)), timeout=timeout)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """nginx, lighttpd and Apache in the foreground, each with a configuration written for one scene.
 
-A route maps a script ('/cgi-bin/mapserv', and the paths below it) to FastCgi(socket) or Cgi(program, environment).
+A route maps a script ('/cgi-bin/mapserv', and the paths below it) to FastCgi(socket), Cgi(program, environment) or, of
+lighttpd and Apache (mod_fcgid), Spawned(program, environment): a FastCGI program that the web server starts itself.
 All log '<seconds since 1970> <status> <method> <uri>' a request: nginx at once and with the client's bytes, Apache with
 bytes above 0x7E escaped, lighttpd after up to some seconds.
 """
@@ -14,6 +15,7 @@ from . import processes
 
 FastCgi = collections.namedtuple("FastCgi", "socket")
 Cgi = collections.namedtuple("Cgi", "program environment")
+Spawned = collections.namedtuple("Spawned", "program environment")
 Entry = collections.namedtuple("Entry", "time status method uri")
 
 PARAMETERS = """
@@ -134,9 +136,19 @@ class Lighttpd(WebServer):
     def configuration(self):
         fast = {script: route for script, route in self.routes.items() if isinstance(route, FastCgi)}
         plain = {script: route for script, route in self.routes.items() if isinstance(route, Cgi)}
+        spawned = {script: route for script, route in self.routes.items() if isinstance(route, Spawned)}
         servers = ",\n".join(
-            f'  "{script}" => (( "socket" => "{route.socket}", "check-local" => "disable" ))'
-            for script, route in fast.items()
+            [
+                f'  "{script}" => (( "socket" => "{route.socket}", "check-local" => "disable" ))'
+                for script, route in fast.items()
+            ]
+            + [
+                f'  "{script}" => (( "socket" => "{self.folder}/spawned{number}", "check-local" => "disable",\n'
+                f'    "bin-path" => "{route.program}", "max-procs" => 1, "bin-environment" => ( '
+                + ", ".join(f'"{key}" => "{value}"' for key, value in route.environment.items())
+                + " ) ))"
+                for number, (script, route) in enumerate(spawned.items())
+            ]
         )
         aliases = ",\n".join(
             [f'  "{prefix}" => "{folder}/"' for prefix, folder in self.files.items()]
@@ -162,7 +174,7 @@ class Lighttpd(WebServer):
 
 
 class Apache(WebServer):
-    """FastCGI by mod_proxy_fcgi, CGI by mod_cgid."""
+    """FastCGI by mod_proxy_fcgi, what it starts itself by mod_fcgid, CGI by mod_cgid."""
 
     MODULES = "/usr/lib/apache2/modules"
 
@@ -172,6 +184,8 @@ class Apache(WebServer):
 
     def configuration(self):
         names = "mpm_event authz_core alias env setenvif headers proxy proxy_fcgi cgid mime dir".split()
+        if any(isinstance(route, Spawned) for route in self.routes.values()):
+            names.append("fcgid")
         modules = "".join(f"LoadModule {name}_module {self.MODULES}/mod_{name}.so\n" for name in names)
         routes = ""
         for script, route in self.routes.items():
