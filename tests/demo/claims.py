@@ -19,6 +19,7 @@ class Phase:
     name: str
     start: float
     end: float
+    busy: dict = field(default_factory=dict)  # authority -> what it used of its share of the CPU, 0 to 1
 
 
 @dataclass
@@ -90,7 +91,14 @@ def map_claims(story, records, logs):
         host: {int(number) for uri in uris for number in re.findall(rb"[?&]demo=(\d+)$", uri)}
         for host, uris in logs.items()
     }
-    lost = [record for record in records if not record.failed and record.number not in arrived.get(record.host, ())]
+    lost = [
+        record
+        for record in records
+        if not record.failed
+        and record.number not in arrived.get(record.host, ())
+        # A server that was killed may have sent the last byte of a map and not yet written its log.
+        and not any(d.host == record.host and d.killing - 0.1 <= record.done_at <= d.dead + 0.1 for d in story.deaths)
+    ]
     elsewhere = sum(
         record.number in numbers for record in records for host, numbers in arrived.items() if host != record.host
     )

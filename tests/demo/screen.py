@@ -5,7 +5,7 @@ summary at the end."""
 import sys
 import time
 
-from claims import percentile, sent_between
+from claims import Phase, percentile, sent_between
 
 WINDOW = 5.0
 
@@ -70,22 +70,24 @@ class Screen:
 
 
 def summary(story, records):
-    """The table at the end: a line a phase."""
-    names = list(story.names.values())
-    lines = [
-        "",
-        f"{'phase':24} {'maps':>6} {'failed':>6} {'p50 ms':>7} {'p99 ms':>7}  " + " ".join(f"{n:>9}" for n in names),
-    ]
-    whole = [(phase.name, phase.start, phase.end) for phase in story.phases]
-    if whole:
-        whole.append(("all", whole[0][1], float("inf")))
-    for name, start, end in whole:
-        inside = [record for record in records if start <= record.asked_at < end]
+    """The table at the end: a line a phase; of each host its part of the requests, and what it used of its share of the
+    CPU where that is known."""
+    names = "  ".join(f"{name:>13}" for name in story.names.values())
+    lines = ["", f"{'phase':22} {'maps':>6} {'failed':>6} {'p50 ms':>7} {'p99 ms':>7}  {names}"]
+    phases = [*story.phases]
+    if phases:
+        phases.append(Phase("all", phases[0].start, float("inf")))
+    for phase in phases:
+        inside = [record for record in records if phase.start <= record.asked_at < phase.end]
         drawn = [record.seconds for record in inside if not record.failed]
         sent = [record for record in inside if record.host]
-        shares = [sum(r.host == host for r in sent) / len(sent) if sent else 0.0 for host in story.names]
+        hosts = ""
+        for host in story.names:
+            part = sum(record.host == host for record in sent) / len(sent) if sent else 0.0
+            hosts += f"  {part:6.1%} " + (f"({phase.busy[host]:4.0%})" if host in phase.busy else " " * 6)
         lines.append(
-            f"{name:24} {len(drawn):6} {len(inside) - len(drawn):6} {percentile(drawn, 0.5) * 1000:7.0f} "
-            f"{percentile(drawn, 0.99) * 1000:7.0f}  " + " ".join(f"{part:9.1%}" for part in shares)
+            f"{phase.name:22} {len(drawn):6} {len(inside) - len(drawn):6} {percentile(drawn, 0.5) * 1000:7.0f} "
+            f"{percentile(drawn, 0.99) * 1000:7.0f}{hosts}"
         )
+    lines.append("of each host: its part of the requests (and how busy its share of the CPU was)")
     return lines

@@ -73,7 +73,7 @@ with processes.Scene("left") as scene:
     # A daemon that its parent has left to init.
     daemon = scene.start("daemon", ["/bin/sh", "-c", "setsid sleep 1000 & exit 0"])
     daemon.popen.wait()
-    print(scene.folder, two.hosts[0].cgroup and two.hosts[0].cgroup._folders[0], flush=True)
+    print(scene.folder, two.hosts[0].cgroup and two.hosts[0].cgroup.folders[0], flush=True)
     print(*processes.descendants(os.getpid()), flush=True)
     if sys.argv[2] == "raise":
         raise RuntimeError("something went wrong")

@@ -14,6 +14,8 @@ CLONE_NEWNS = 0x20000
 MS_REC, MS_PRIVATE = 0x4000, 0x40000
 # Short, so that a host out of quota stands still for a short time only.
 PERIOD_US = 50_000
+# A host's share is its own: with a hundred times the usual weight it gets it whatever else runs on this machine.
+WEIGHT_V1, WEIGHT_V2 = 102_400, 10_000
 
 
 class Unavailable(Exception):
@@ -26,19 +28,19 @@ class Group:
     def __init__(self, folders, path, cores):
         self.path = path  # below the mount, as in /proc/PID/cgroup
         self.cores = cores
-        self._folders = folders
+        self.folders = folders
 
     def entered_by(self, command):
         """The command line that joins the group and becomes `command`."""
-        join = "; ".join(f'echo $$ > "{folder}/cgroup.procs"' for folder in self._folders)
+        join = "; ".join(f'echo $$ > "{folder}/cgroup.procs"' for folder in self.folders)
         return ["/bin/sh", "-ec", f'{join}; exec "$@"', "sh", *command]
 
     def cpu_seconds(self):
         """CPU used by the group since it was made."""
-        for folder in self._folders:
+        for folder in self.folders:
             with contextlib.suppress(OSError):
                 return int(read(f"{folder}/cpuacct.usage")) / 1e9
-        values = dict(line.split() for line in read(f"{self._folders[0]}/cpu.stat").splitlines())
+        values = dict(line.split() for line in read(f"{self.folders[0]}/cpu.stat").splitlines())
         return int(values["usage_usec"]) / 1e6
 
 
@@ -50,29 +52,53 @@ class Shares:
         self._version = version
         self._name = f"mapbalance-{os.getpid()}"
         self._made = []
-        for mount in mounts:
-            self._make(os.path.join(mount, self._name))
+        self._homes = []
+        folders = [os.path.join(mount, self._name) for mount in mounts]
+        for folder in folders:
+            self._make(folder)
+        self._weigh(folders[0])
         if version == 2:
-            write(os.path.join(mounts[0], self._name, "cgroup.subtree_control"), "+cpu")
+            write(os.path.join(folders[0], "cgroup.subtree_control"), "+cpu")
+
+    def _weigh(self, folder):
+        if self._version == 2:
+            write(os.path.join(folder, "cpu.weight"), WEIGHT_V2)
+        else:
+            write(os.path.join(folder, "cpu.shares"), WEIGHT_V1)
 
     def _make(self, folder):
         os.mkdir(folder)
         self._made.append(folder)
 
-    def group(self, name, cores):
+    def group(self, name, cores=None):
+        """A new group with so many cores, or with as many as are free."""
         folders = [os.path.join(mount, self._name, name) for mount in self._mounts]
         for folder in folders:
             self._make(folder)
-        quota = round(cores * PERIOD_US)
-        if self._version == 2:
-            write(os.path.join(folders[0], "cpu.max"), f"{quota} {PERIOD_US}")
-        else:
-            write(os.path.join(folders[0], "cpu.cfs_period_us"), PERIOD_US)
-            write(os.path.join(folders[0], "cpu.cfs_quota_us"), quota)
+        self._weigh(folders[0])
+        if cores is not None:
+            quota = round(cores * PERIOD_US)
+            if self._version == 2:
+                write(os.path.join(folders[0], "cpu.max"), f"{quota} {PERIOD_US}")
+            else:
+                write(os.path.join(folders[0], "cpu.cfs_period_us"), PERIOD_US)
+                write(os.path.join(folders[0], "cpu.cfs_quota_us"), quota)
         return Group(folders, f"/{self._name}/{name}", cores)
+
+    def enter(self, name):
+        """Puts this process, and what it starts from now on, into a new group without a bound; remove() takes this
+        process back to where it was."""
+        homes = [os.path.join(mount, own_path(mount, self._version)) for mount in self._mounts]
+        group = self.group(name)
+        self._homes = homes
+        for folder in group.folders:
+            write(os.path.join(folder, "cgroup.procs"), os.getpid())
 
     def remove(self):
         """Removes the groups, the deepest first; a group whose last process is just leaving is tried for 2 s."""
+        for home in self._homes:
+            write(os.path.join(home, "cgroup.procs"), os.getpid())
+        self._homes = []
         for folder in reversed(self._made):
             end = time.monotonic() + 2
             while True:
@@ -86,6 +112,16 @@ class Shares:
                         raise
                     time.sleep(0.02)
         self._made = []
+
+
+def own_path(mount, version):
+    """Where this process is below a hierarchy's mount, without a slash in front."""
+    for line in read("/proc/self/cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        wanted = os.path.basename(mount) in controllers.split(",") if version == 1 else not controllers
+        if wanted:
+            return path.lstrip("/")
+    return ""
 
 
 def read(path):

@@ -194,6 +194,14 @@ class Apache(WebServer):
                 there = self.scene.write(f"{self.name}/scripts{script}", "")
                 routes += f'Alias "{script}" "{there}"\n<Location "{script}">\n'
                 routes += f'  SetHandler "proxy:unix:{route.socket}|fcgi://localhost"\n</Location>\n'
+            elif isinstance(route, Spawned):
+                routes += f'Alias "{script}" "{route.program}"\n'
+                routes += f'<Location "{script}">\n  SetHandler fcgid-script\n</Location>\n'
+                routes += "".join(f'FcgidInitialEnv {key} "{value}"\n' for key, value in route.environment.items())
+                sockets = os.path.join(self.folder, "sockets")  # made by the user that Apache becomes
+                os.makedirs(sockets, exist_ok=True)
+                os.chmod(sockets, 0o777)
+                routes += f"FcgidIPCDir {sockets}\nFcgidProcessTableFile {sockets}/shared\n"
             else:
                 routes += f'ScriptAlias "{script}" "{route.program}"\n<Location "{script}">\n'
                 routes += "".join(f'  SetEnv {key} "{value}"\n' for key, value in route.environment.items())
