@@ -82,6 +82,14 @@ void learn_speed(PoolMemory& memory, HostMemory& host, double busy, double compl
   memory.completed += completed;
 }
 
+// A guess where CPU seconds are not told. The run queue found is true but a single glance; the prediction is smooth but
+// follows from the very speed that is learned here: left alone it would confirm whatever it believes.
+double busy_cores(const HostMemory& host, const Hearing& hearing) {
+  const double predicted = std::min(hearing.predicted, hearing.cores);
+  if (!host.run_queue) return predicted;
+  return (predicted + std::min(*host.run_queue, hearing.cores)) / 2;
+}
+
 // What happened between the last report and this one.
 void learn_differences(PoolMemory& memory, HostMemory& host, const Report& report, const Hearing& hearing,
                        Instant now) {
@@ -93,8 +101,8 @@ void learn_differences(PoolMemory& memory, HostMemory& host, const Report& repor
   host.completed *= memory_left;
 
   const bool batch = has_batch_job(memory, host, report, hearing, now);
-  const double busy = report.cpu_seconds ? rise(*report.cpu_seconds, host.last_cpu_seconds)
-                                         : elapsed * std::min(hearing.predicted, hearing.cores);
+  const double busy =
+      report.cpu_seconds ? rise(*report.cpu_seconds, host.last_cpu_seconds) : elapsed * busy_cores(host, hearing);
   const double completed = report.completed ? rise(*report.completed, host.last_completed) : own / memory.share;
   const bool counted_anew =
       (report.cpu_seconds && !host.last_cpu_seconds) || (report.completed && !host.last_completed);
@@ -114,7 +122,9 @@ std::optional<double> requests_in(const Report& report, HostMemory& host) {
   if (report.requests) return report.requests;
   if (report.running) return *report.running + report.waiting.value_or(0);
   if (!report.load1) return std::nullopt;
-  return run_queue(*report.load1, host.last_load1);
+  const std::optional<double> found = run_queue(*report.load1, host.last_load1);
+  if (found) host.run_queue = found;
+  return found;
 }
 
 // Runnable tasks that are no map requests. A host that does not count its requests has none that could be told apart.

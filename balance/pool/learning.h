@@ -20,6 +20,7 @@ namespace balance {
 struct HostMemory {
   double busy_seconds = 0, completed = 0;  // B, N: memory 120 s
   std::optional<double> last_cpu_seconds, last_completed, last_load1;
+  std::optional<double> run_queue;  // what load1 told of it last
   std::optional<std::uint64_t> last_arrived;
   std::uint64_t last_own = 0;
   double background = 0;

@@ -240,6 +240,16 @@ TEST(LoadAverage, HasBusyTimeFromThePrediction) {
   EXPECT_NEAR(memory.mean_service_seconds(), (4 + 4.0) / (10 + 20), 1e-12);
 }
 
+TEST(LoadAverage, DoesNotLetThePredictionConfirmItself) {
+  PoolMemory memory = empty_memory(1, 1);
+  learn(memory, loaded(1), hearing_of(0), at(0));
+  learn(memory, loaded(1.2399), hearing_of(0), at(0));  // a run queue of 4
+  Hearing hearing = hearing_of(10);
+  hearing.predicted = 0;
+  learn(memory, loaded(1.2399), hearing, at(1));
+  EXPECT_NEAR(memory.busy_seconds, 2, 0.01);  // (4 + 0) / 2 cores for 1 s
+}
+
 // Three hosts with 4 cores at T = 0.25 s; on the first `batch` tasks run all the time, using CPU that no request uses.
 PoolMemory after_three_minutes(double batch, Seconds interval = Seconds{0.25}) {
   PoolMemory memory = empty_memory(3, 1);
