@@ -56,7 +56,6 @@ struct Hearing {
   double predicted = 0;              // the table's prediction, drained to now
   bool back = false;                 // Belief::back: forget counters and differences
   Seconds interval{0.25};
-  unsigned peers = 1;
 };
 
 struct Learned {

@@ -140,7 +140,6 @@ void Watcher::learn_from(std::size_t index, const Report& report, Instant now) {
   hearing.predicted = drained(live.prediction, drain_of(seen), now).requests;
   hearing.back = hosts_[index].belief.back;
   hearing.interval = config_.probe.interval_of(config.probe);
-  hearing.peers = config_.peers;
   const Learned learned = learn(memory_, report, hearing, now);
   standing.mean_service_seconds = learned.mean_service_seconds;
   standing.background = learned.background;

@@ -71,7 +71,6 @@ class Pool {
     hearing.predicted = drained(unpacked(words_[host], now), drain_of(read(host, now)), now).requests;
     hearing.back = belief.back;
     hearing.interval = config_.probe.interval_of(configured.probe);
-    hearing.peers = config_.peers;
     const Learned learned = learn(memory_, report, hearing, now);
     standing.mean_service_seconds = learned.mean_service_seconds;
     standing.background = learned.background;
