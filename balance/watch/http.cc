@@ -64,11 +64,11 @@ std::size_t on_header(char*, std::size_t, std::size_t count, void* to) {
   return count;
 }
 
-// An entry of CURLOPT_RESOLVE: 'pinchot.example.org:9719:192.0.2.1,[2001:db8::7]'.
+// An entry of CURLOPT_RESOLVE: 'pinchot.example.org:9719:192.0.2.1,[2001:db8::7]'; "" where no name is used.
 std::string resolve_entry(const HttpQuestion& question) {
   const std::string& host = question.server.host;
-  std::string line = (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" +
-                     std::to_string(question.server.port) + ":";
+  if (base::parse_address(host)) return "";
+  std::string line = host + ":" + std::to_string(question.server.port) + ":";
   for (const base::Address& address : question.addresses) {
     if (line.back() != ':' || &address != &question.addresses.front()) line += ",";
     const std::string text = base::to_text(address);
@@ -165,7 +165,7 @@ base::Status HttpClient::start(std::size_t index, const HttpQuestion& question) 
   // libcurl keeps the entry for all handles until another one replaces it.
   if (std::string resolve = resolve_entry(question); resolve != slot.resolve) {
     curl_easy_setopt(easy, CURLOPT_RESOLVE, nullptr);
-    slot.addresses.reset(curl_slist_append(nullptr, resolve.c_str()));
+    slot.addresses.reset(resolve.empty() ? nullptr : curl_slist_append(nullptr, resolve.c_str()));
     slot.resolve = std::move(resolve);
     curl_easy_setopt(easy, CURLOPT_RESOLVE, slot.addresses.get());
   }

@@ -88,8 +88,10 @@ Service::Next Service::leave(const std::string& cause) const {
 
 // One line for one trouble, however long it lasts.
 void Service::say_once(const base::Error& error) {
-  if (error.what != trouble_) base::log(Level::error, "cannot keep the table", {{"cause", error.what}});
-  trouble_ = error.what;
+  trouble_ = true;
+  if (std::find(said_.begin(), said_.end(), error.what) != said_.end()) return;
+  said_.push_back(error.what);
+  base::log(Level::error, "cannot keep the table", {{"cause", error.what}});
 }
 
 Signals::Come Service::rest(Seconds time) {
@@ -101,12 +103,13 @@ Signals::Come Service::rest(Seconds time) {
 base::Result<Service::Next> Service::acquire() {
   const base::Result<StateFiles> files = find_state(config_.config().state_dir, options_.config_file);
   if (!files) return files.error();
+  if (files->lease != files_.lease) lease_.reset();  // that of another place
   files_ = *files;
   base::Result<Next> next = take_lease();
   if (!next || *next != Next::watch) return next;
   if (base::Status opened = open_table(); !opened) return opened.error();
   if (base::Status begun = begin_watching(); !begun) return begun.error();
-  trouble_.clear();
+  said_.clear();
   base::log(Level::info, "watching",
             {{"hosts", std::to_string(config_.config().hosts.size())}, {"table", files_.table}});
   notify_supervisor(options_.notify_socket, "READY=1\nSTATUS=watching");
@@ -184,6 +187,13 @@ Service::Next Service::watch() {
 }
 
 Service::Next Service::look_around(Instant now) {
+  trouble_ = false;
+  const Next next = look_at_everything(now);
+  if (!trouble_) said_.clear();
+  return next;
+}
+
+Service::Next Service::look_at_everything(Instant now) {
   if (const Next next = look_at_lease(); next != Next::watch) return next;
   if (const Next next = look_at_config(config_.refresh(now), now); next != Next::watch) return next;
   look_at_table();
@@ -212,7 +222,7 @@ Service::Next Service::look_at_lease() {
 
 void Service::look_at_table() {
   const bool intact = table_->intact();
-  if (intact && table_->is_current(files_.table)) return trouble_.clear();
+  if (intact && table_->is_current(files_.table)) return;
   Table::Heritage heritage;
   if (intact) {
     heritage.from = &*table_;

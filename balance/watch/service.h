@@ -59,6 +59,7 @@ class Service {
   base::Status begin_watching();
   Next watch();
   Next look_around(Instant now);
+  Next look_at_everything(Instant now);
   Next look_at_lease();
   void look_at_table();
   Next look_at_config(Refresh refresh, Instant now);
@@ -79,8 +80,9 @@ class Service {
   std::optional<Table> table_;
   std::optional<NetworkProber> prober_;
   std::optional<Watcher> watcher_;
-  bool change_pending_ = false;  // config_ is newer than what is watched by
-  std::string trouble_;          // said, and not over yet
+  bool change_pending_ = false;    // config_ is newer than what is watched by
+  std::vector<std::string> said_;  // troubles that are not over yet
+  bool trouble_ = false;           // in this look around
   Instant looked_ = base::kNever;
   Instant requested_ = base::kNever;  // when the count of dispatches last moved
   std::uint64_t dispatches_ = 0;

@@ -131,6 +131,21 @@ TEST(HttpClient, TellsRefused) {
   EXPECT_EQ(failure.what, "connection refused");
 }
 
+TEST(HttpClient, ReachesAnIpv6Literal) {
+  Server server(always(answer_of("200 OK", "here")), AF_INET6);
+  HttpQuestion question = question_for(server.port());
+  question.server.host = "::1";
+  question.addresses = {*base::parse_address("::1")};
+  EXPECT_EQ(body_of(ask(question)), "here");
+}
+
+TEST(HttpClient, ReachesAnIpv4Literal) {
+  Server server(always(answer_of("200 OK", "here")));
+  HttpQuestion question = question_for(server.port());
+  question.server.host = "127.0.0.1";
+  EXPECT_EQ(body_of(ask(question)), "here");
+}
+
 TEST(HttpClient, TellsReset) {
   Server server([](Connection& connection) {
     connection.read_request();

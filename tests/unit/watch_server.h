@@ -24,21 +24,26 @@
 namespace balance::testing {
 
 inline std::uint16_t port_of(int fd) {
-  sockaddr_in address{};
+  sockaddr_in6 address{};  // the port stands at the same place in both families
   socklen_t size = sizeof address;
   void* to = &address;
   EXPECT_EQ(::getsockname(fd, static_cast<sockaddr*>(to), &size), 0);
-  return ntohs(address.sin_port);
+  return ntohs(address.sin6_port);
 }
 
-// A socket bound to a free port of 127.0.0.1.
-inline base::Fd bound(int type) {
-  base::Fd fd(::socket(AF_INET, type | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const void* from = &address;
-  EXPECT_EQ(::bind(fd.get(), static_cast<const sockaddr*>(from), sizeof address), 0);
+// A socket bound to a free port of the loopback address.
+inline base::Fd bound(int type, int family = AF_INET) {
+  base::Fd fd(::socket(family, type | SOCK_CLOEXEC, 0));
+  sockaddr_in v4{};
+  v4.sin_family = AF_INET;
+  v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  sockaddr_in6 v6{};
+  v6.sin6_family = AF_INET6;
+  v6.sin6_addr = in6addr_loopback;
+  const void* from = &v4;
+  if (family == AF_INET6) from = &v6;
+  const socklen_t size = family == AF_INET6 ? sizeof v6 : sizeof v4;
+  EXPECT_EQ(::bind(fd.get(), static_cast<const sockaddr*>(from), size), 0);
   return fd;
 }
 
@@ -111,7 +116,8 @@ class Server {
  public:
   using Behaviour = std::function<void(Connection&)>;
 
-  explicit Server(Behaviour behaviour) : behaviour_(std::move(behaviour)), listener_(bound(SOCK_STREAM)) {
+  explicit Server(Behaviour behaviour, int family = AF_INET)
+      : behaviour_(std::move(behaviour)), listener_(bound(SOCK_STREAM, family)) {
     int ends[2] = {-1, -1};
     EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
     quit_read_ = base::Fd(ends[0]);
