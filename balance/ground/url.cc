@@ -55,15 +55,17 @@ bool looks_like_ipv4(std::string_view last_label) {
 }
 
 Result<std::string> parse_name(std::string_view name) {
-  const std::string found = "host is '" + base::escaped(name) + "'; ";
+  const auto fault = [name](std::string_view wanted) {
+    return Error{Fault::usage, "host is '" + base::escaped(name) + "'; wanted " + std::string(wanted)};
+  };
   const std::string_view bare = name.ends_with('.') ? name.substr(0, name.size() - 1) : name;
   const std::vector<std::string_view> labels = base::split(bare, '.');
   if (bare.size() > kLongestName || !std::ranges::all_of(labels, is_label)) {
-    return Error{Fault::usage, found + "wanted a host name, an IPv4 address, or an IPv6 address in []"};
+    return fault("a host name, an IPv4 address, or an IPv6 address in []");
   }
   if (!looks_like_ipv4(labels.back())) return base::lower(name);
   const std::optional<base::Address> address = base::parse_address(name);
-  if (!address) return Error{Fault::usage, found + "wanted an IPv4 address of four numbers 0 to 255, or a name"};
+  if (!address) return fault("an IPv4 address of four numbers 0 to 255, or a name");
   return std::string(name);
 }
 
@@ -153,16 +155,18 @@ Result<Url> parse_url(std::string_view text) {
 }
 
 std::string fault_of_path(std::string_view path) {
-  const std::string found = "path is '" + base::escaped(path) + "'; ";
-  if (!path.starts_with('/')) return found + "wanted one that begins with '/'";
-  if (path.find_first_of("?#") != std::string_view::npos) return found + "wanted no query and no fragment";
-  if (!std::ranges::all_of(path, may_stand_in_uri)) return found + "wanted only bytes that may stand in a URL";
+  const auto fault = [path](std::string_view wanted) {
+    return "path is '" + base::escaped(path) + "'; wanted " + std::string(wanted);
+  };
+  if (!path.starts_with('/')) return fault("one that begins with '/'");
+  if (path.find_first_of("?#") != std::string_view::npos) return fault("no query and no fragment");
+  if (!std::ranges::all_of(path, may_stand_in_uri)) return fault("only bytes that may stand in a URL");
   for (std::size_t at = path.find('%'); at != std::string_view::npos; at = path.find('%', at + 1)) {
-    if (byte_of_code(path, at) < 0) return found + "wanted two hexadecimal digits behind every '%'";
+    if (byte_of_code(path, at) < 0) return fault("two hexadecimal digits behind every '%'");
   }
   const std::string decoded = percent_decoded(path);
   for (const std::string_view segment : base::split(decoded, '/')) {
-    if (segment == "." || segment == "..") return found + "wanted no '.' or '..' in it";
+    if (segment == "." || segment == "..") return fault("no '.' or '..' in it");
   }
   return "";
 }
