@@ -247,7 +247,7 @@ TEST(LoadAverage, DoesNotLetThePredictionConfirmItself) {
   Hearing hearing = hearing_of(10);
   hearing.predicted = 0;
   learn(memory, loaded(1.2399), hearing, at(1));
-  EXPECT_NEAR(memory.busy_seconds, 2, 0.01);  // (4 + 0) / 2 cores for 1 s
+  EXPECT_NEAR(memory.busy_seconds, 0.8, 0.01);  // a fifth of 4 cores for 1 s
 }
 
 // Three hosts with 4 cores at T = 0.25 s; on the first `batch` tasks run all the time, using CPU that no request uses.
