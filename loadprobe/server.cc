@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <exception>
 
 #include "loadprobe/listener.h"
 
@@ -36,16 +37,26 @@ MHD_Result send(MHD_Connection* connection, Reply reply) {
   if (!response) return MHD_NO;
   MHD_add_response_header(response.get(), "Content-Type", reply.content_type.c_str());
   MHD_add_response_header(response.get(), "Cache-Control", "no-store");
+  if (reply.status >= 400) MHD_add_response_header(response.get(), "Connection", "close");
   if (reply.status == MHD_HTTP_METHOD_NOT_ALLOWED) MHD_add_response_header(response.get(), "Allow", "GET, HEAD");
   return MHD_queue_response(connection, reply.status, response.get());
 }
 
-// Called by libmicrohttpd when a request's headers are there. Answered at once: a body is never waited for, and
-// libmicrohttpd closes the connection of a request that has one.
+// Called by libmicrohttpd first when a request's headers are there, and again when its body is. Only an answer to the
+// second call keeps the connection; so a method that may have a body is answered at the first, and a body where none
+// belongs ends the connection unread.
 MHD_Result answer(void* server, MHD_Connection* connection, const char* path, const char* method, const char*,
-                  const char*, std::size_t*, void**) {
+                  const char*, std::size_t* body_bytes, void** seen) {
+  static char mark = 0;
+  const std::string_view name = method;
+  const bool bodiless = name == "GET" || name == "HEAD";
+  if (*body_bytes != 0) return MHD_NO;
+  if (bodiless && *seen != &mark) {
+    *seen = &mark;
+    return MHD_YES;
+  }
   try {
-    const Question question{method, path, argument(connection, "balancer"), argument(connection, "dispatched"),
+    const Question question{name, path, argument(connection, "balancer"), argument(connection, "dispatched"),
                             Admission::refused};
     return send(connection, static_cast<const Server*>(server)->handler()(question, peer_of(connection)));
   } catch (const std::exception&) {
