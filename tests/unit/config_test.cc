@@ -30,7 +30,7 @@ HostConfig host_of(const std::string& line, const std::string& lines = "") {
   return config.hosts.empty() ? HostConfig{} : config.hosts.front();
 }
 
-TEST(Config, ReadsTheExampleOfTheDesign) {
+TEST(Config, ReadsAWholeExample) {
   const Config config = config_of(
       "mode = auto                            # auto | redirect | relay\n"
       "sticky = none\n"
