@@ -79,8 +79,7 @@ class Reading {
       return Error{Fault::input, "node_cpu_seconds_total is given twice with the same labels"};
     }
     std::ranges::sort(cpus_);
-    const auto [end_of_cpus, end] = std::ranges::unique(cpus_);
-    const auto cpus = static_cast<double>(end_of_cpus - cpus_.begin());
+    const auto cpus = static_cast<double>(std::unique(cpus_.begin(), cpus_.end()) - cpus_.begin());
     if (!report_.cores && cpus > 0) report_.cores = std::min(cpus, kMostCores);
     if (report_.load1 || report_.load5 || report_.load15 || report_.running) return std::move(report_);
     return Error{Fault::input,
