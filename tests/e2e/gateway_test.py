@@ -19,7 +19,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from lib import client, fastcgi, fleet, processes, webservers  # noqa: E402
+from lib import client, fastcgi, fleet, processes, webservers, world  # noqa: E402
 from lib.case import require_programs  # noqa: E402
 
 NAMES = ("pinchot", "leopold", "darwin")
@@ -531,6 +531,80 @@ class Served(GatewayCase):
                 self.assert_redirected(connection.ask())
             self.assertEqual(process.stop(), 0)
             self.assertTrue(self.can_connect(where))  # the socket is not ours to close
+
+
+class Examples(GatewayCase):
+    """The web servers' configurations in etc/, taken as they are but for the places."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        where = cls.scene.path("example.sock")
+        balance = cls.scene.start(
+            "example", [cls.program, "--listen", f"unix:{where}"], env={"BALANCE_CONFIG": cls.configuration}
+        )
+        balance.wait_for(lambda: os.path.exists(where), 5, "balance's socket")
+        os.chmod(where, 0o666)
+
+    def example(self, name):
+        with open(os.path.join(world.ROOT, "etc", name), encoding="utf-8") as file:
+            text = file.read()
+        for here, there in (
+            ("/run/balance/front.sock", self.scene.path("example.sock")),
+            ("/run/lighttpd/", self.scene.path("lighttpd-")),
+            ("/usr/local/lib/cgi-bin/balance", self.program),
+            ("/usr/local/etc/balance/balance.conf", self.configuration),
+        ):
+            text = text.replace(here, there)
+        return text
+
+    def try_it(self, name, command, text):
+        """Starts the web server and asks for a path below the script, with an encoded slash and odd bytes behind."""
+        os.makedirs(self.scene.path(name), exist_ok=True)
+        server = self.scene.start(name, command(self.scene.write(f"{name}/server.conf", text)))
+        server.wait_for(lambda: processes.answers("127.0.0.1", self.port), 10, "a web server")
+        answer = client.ask("127.0.0.1", self.port, "/cgi-bin/mapserv/WORLD/a%2Fb?x=%0A%7E[1]")
+        server.stop()
+        self.assertEqual(answer.status, 302)
+        self.assertEqual(
+            self.leads_to_a_host(answer.header("Location")), "/cgi-bin/mapserv/WORLD/a%2Fb?x=%0A%7E[1]"
+        )
+
+    def setUp(self):
+        self.port = processes.free_port()
+
+    def test_nginx(self):
+        folder = self.scene.path("nginx")
+        text = self.example("nginx-balance.conf").replace("listen 80;", f"listen 127.0.0.1:{self.port};")
+        temporary = "".join(f"{k}_temp_path {folder}/{k};" for k in ("client_body", "fastcgi", "proxy", "scgi", "uwsgi"))
+        self.try_it(
+            "nginx",
+            lambda path: ["nginx", "-e", f"{folder}/error.log", "-p", folder, "-c", path],
+            f"daemon off; pid {folder}/pid; events {{}}\nhttp {{ access_log off; {temporary}\n{text}\n}}\n",
+        )
+
+    def test_lighttpd(self):
+        self.try_it(
+            "lighttpd",
+            lambda path: ["lighttpd", "-D", "-f", path],
+            f'server.modules = ()\nserver.bind = "127.0.0.1"\nserver.port = {self.port}\n'
+            f'server.document-root = "{self.scene.folder}"\n' + self.example("lighttpd-balance.conf"),
+        )
+
+    def test_apache(self):
+        folder = self.scene.path("apache")
+        modules = "".join(
+            f"LoadModule {name}_module {webservers.Apache.MODULES}/mod_{name}.so\n"
+            for name in "mpm_event authz_core alias env proxy proxy_fcgi".split()
+        )
+        user = "User www-data\nGroup www-data\n" if os.geteuid() == 0 else ""
+        self.try_it(
+            "apache",
+            lambda path: ["apache2", "-d", folder, "-f", path, "-D", "FOREGROUND"],
+            f"{modules}{user}ServerName localhost\nListen 127.0.0.1:{self.port}\nPidFile {folder}/pid\n"
+            f"ErrorLog {folder}/error.log\nDocumentRoot {folder}\nDefaultRuntimeDir {folder}\n"
+            f"Mutex file:{folder} default\n" + self.example("apache-balance.conf"),
+        )
 
 
 class Probe(http.server.BaseHTTPRequestHandler):
