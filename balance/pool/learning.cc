@@ -20,11 +20,13 @@ constexpr double kFloorExcess = 0.25;
 
 double rise(double now, const std::optional<double>& before) { return before && now > *before ? now - *before : 0; }
 
-// The kernel's one-minute average moves every 5 s: what the run queue must have been when it last did.
-std::optional<double> run_queue(double load1, const std::optional<double>& before) {
-  static constexpr double kDecay = 0.92004441462932324;  // e^(-5/60)
+// The kernel's one-minute average moves every 5 s: what the run queue must have been when it last did, or on average
+// when it did so several times since the report before.
+std::optional<double> run_queue(double load1, const std::optional<double>& before, double elapsed) {
+  constexpr double kTick = 5, kMinute = 60;  // s
   if (!before || load1 == *before) return std::nullopt;
-  return std::max(0.0, (load1 - *before * kDecay) / (1 - kDecay));
+  const double decay = std::exp(-kTick * std::max(1.0, std::round(elapsed / kTick)) / kMinute);
+  return std::max(0.0, (load1 - *before * decay) / (1 - decay));
 }
 
 void note_floor(HostMemory& host, double running, double cores, Instant now) {
@@ -121,11 +123,11 @@ void learn_differences(PoolMemory& memory, HostMemory& host, const Report& repor
   }
 }
 
-std::optional<double> requests_in(const Report& report, HostMemory& host) {
+std::optional<double> requests_in(const Report& report, HostMemory& host, Instant now) {
   if (report.requests) return report.requests;
   if (report.running) return *report.running + report.waiting.value_or(0);
   if (!report.load1) return std::nullopt;
-  const std::optional<double> found = run_queue(*report.load1, host.last_load1);
+  const std::optional<double> found = run_queue(*report.load1, host.last_load1, (now - host.reported).count());
   if (found) host.run_queue = found;
   return found;
 }
@@ -174,7 +176,7 @@ Learned learn(PoolMemory& memory, const Report& report, const Hearing& hearing, 
   if (host.reported != base::kNever) learn_differences(memory, host, report, hearing, now);
 
   Learned learned;
-  learned.requests = requests_in(report, host);
+  learned.requests = requests_in(report, host, now);
   // What is on its way to the host, it cannot have reported; a recovered run queue is older than any of that.
   if (learned.requests && (report.requests || report.running)) *learned.requests += hearing.unseen / memory.share;
   note_background(host, report);

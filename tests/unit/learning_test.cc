@@ -217,6 +217,15 @@ TEST(LoadAverage, TellsTheRunQueueWhenItMoves) {
   EXPECT_NEAR(*learned.requests, 6, 0.01);
 }
 
+TEST(LoadAverage, ThatMovedTwiceTellsTheMeanOfBoth) {
+  PoolMemory memory = empty_memory(1, 1);
+  learn(memory, loaded(2), hearing_of(0), at(0));
+  // 2 e^(-10/60) + 6 (1 - e^(-10/60)) = 2.6141
+  const Learned learned = learn(memory, loaded(2.6141), hearing_of(0), at(10));
+  ASSERT_TRUE(learned.requests);
+  EXPECT_NEAR(*learned.requests, 6, 0.01);
+}
+
 TEST(LoadAverage, NeverTellsANegativeRunQueue) {
   PoolMemory memory = empty_memory(1, 1);
   learn(memory, loaded(9), hearing_of(0), at(1));
