@@ -27,8 +27,10 @@
 namespace balance::layout {
 
 using Word = std::atomic<std::uint64_t>;
-static_assert(Word::is_always_lock_free && sizeof(Word) == 8 && alignof(Word) == 8,
-              "processes share the words: each must be a plain, lock-free 64 bits");
+// Processes share the words: each must be a plain, lock-free 64 bits.
+static_assert(Word::is_always_lock_free);
+static_assert(sizeof(Word) == sizeof(std::uint64_t));
+static_assert(alignof(Word) == 8);
 
 inline constexpr std::uint64_t kMagic = 0x656c6261'74616d62;  // "bmatable" in memory, little-endian machines only
 inline constexpr std::uint64_t kLayoutVersion = 1;            // add one at any change below, or of words.h
@@ -72,7 +74,7 @@ struct alignas(kCacheLine) Bucket {
 static_assert(sizeof(Head) == 64 && offsetof(Head, created) == 56);
 static_assert(sizeof(PoolRecord) == 128 && offsetof(PoolRecord, slot) == 8);
 static_assert(sizeof(HostRecord) == 448 && offsetof(HostRecord, slot) == 8);
-static_assert(sizeof(Shared) == 64 && sizeof(Live) == 64 && sizeof(Bucket) == 64);
+static_assert(sizeof(Shared) == kCacheLine && sizeof(Live) == kCacheLine && sizeof(Bucket) == kCacheLine);
 
 // Offsets in the file, bytes.
 inline constexpr std::size_t kPoolAt = sizeof(Head);
