@@ -21,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostBytes = std::size_t{16} << 20;
+constexpr mode_t kAnyWrite = S_IWUSR | S_IWGRP | S_IWOTH;
 
 base::Error refuse(const std::string& path, const std::string& why) {
   return base::Error{base::Fault::io, path + ": " + why};
@@ -116,7 +117,6 @@ bool is_same(const struct stat& a, const struct stat& b) {
 }
 
 base::Status may_write(const PageFile& page) {
-  constexpr mode_t kAnyWrite = S_IWUSR | S_IWGRP | S_IWOTH;
   if ((page.status.st_mode & kAnyWrite) == 0 || access(page.path.c_str(), W_OK) != 0) {
     return refuse(page.path, "is read-only, wanted a file that may be written");
   }

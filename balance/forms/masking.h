@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Makes of a page's bytes a text of the same length that an HTML parser reads as the browser will, byte for byte at the
 // same place: what a server fills in (PHP, ASP, JSP, MapServer's [tags]) becomes filler, and so does every byte that is
-// not printable ASCII. Markup is ASCII in every encoding that is let through here, so encodings need no guess.
+// not printable ASCII, and '&'. Markup is ASCII in every encoding that is let through here, so encodings need no guess.
 // Floor 1: pure functions, any thread.
 #pragma once
 

@@ -15,20 +15,20 @@ using Place = std::pair<std::string_view, std::string_view>;
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f'; }
 
 // Where HTML has a URL that a browser follows or loads.
+constexpr std::array<Place, 20> kPlaces = {
+    {{"a", "href"},          {"area", "href"},         {"link", "href"},        {"base", "href"},
+     {"form", "action"},     {"isindex", "action"},    {"img", "src"},          {"image", "src"},
+     {"input", "src"},       {"frame", "src"},         {"iframe", "src"},       {"embed", "src"},
+     {"script", "src"},      {"button", "formaction"}, {"input", "formaction"}, {"object", "data"},
+     {"body", "background"}, {"table", "background"},  {"td", "background"},    {"th", "background"}}};
 bool holds_url(std::string_view tag, std::string_view attribute) {
-  static constexpr std::array<Place, 20> kPlaces = {
-      {{"a", "href"},          {"area", "href"},         {"link", "href"},        {"base", "href"},
-       {"form", "action"},     {"isindex", "action"},    {"img", "src"},          {"image", "src"},
-       {"input", "src"},       {"frame", "src"},         {"iframe", "src"},       {"embed", "src"},
-       {"script", "src"},      {"button", "formaction"}, {"input", "formaction"}, {"object", "data"},
-       {"body", "background"}, {"table", "background"},  {"td", "background"},    {"th", "background"}}};
   return std::find(kPlaces.begin(), kPlaces.end(), Place{tag, attribute}) != kPlaces.end();
 }
 
 // Names and texts, no URLs.
+constexpr std::array<std::string_view, 10> kNames = {"name",  "id",  "class",  "for",   "target",
+                                                     "title", "alt", "usemap", "label", "placeholder"};
 bool holds_words(std::string_view attribute) {
-  static constexpr std::array<std::string_view, 10> kNames = {"name",  "id",  "class",  "for",   "target",
-                                                              "title", "alt", "usemap", "label", "placeholder"};
   return std::find(kNames.begin(), kNames.end(), attribute) != kNames.end();
 }
 

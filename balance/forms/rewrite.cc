@@ -11,6 +11,10 @@
 namespace balance::forms {
 namespace {
 
+constexpr std::array<std::string_view, 16> kEndings = {".html", ".htm",  ".xhtml", ".shtml", ".shtm",  ".tmpl",
+                                                       ".tpl",  ".map",  ".php",   ".php3",  ".phtml", ".inc",
+                                                       ".asp",  ".aspx", ".jsp",   ".js"};
+
 bool ends_with(std::string_view path, std::string_view ending) {
   return path.size() > ending.size() && base::same_ignoring_case(path.substr(path.size() - ending.size()), ending);
 }
@@ -51,9 +55,6 @@ Plan plan(std::string_view path, std::string_view bytes, const Rules& rules) {
 }
 
 bool is_page_name(std::string_view path) {
-  static constexpr std::array<std::string_view, 16> kEndings = {".html", ".htm",  ".xhtml", ".shtml", ".shtm",  ".tmpl",
-                                                                ".tpl",  ".map",  ".php",   ".php3",  ".phtml", ".inc",
-                                                                ".asp",  ".aspx", ".jsp",   ".js"};
   if (ends_with(path, ".js.map") || ends_with(path, ".css.map")) return false;
   return std::any_of(kEndings.begin(), kEndings.end(), [path](std::string_view end) { return ends_with(path, end); });
 }

@@ -267,6 +267,15 @@ TEST(FormsRewrite, ReadsIsindexAndImage) {
   EXPECT_EQ(plan.edits.size() + remarks(plan, Weight::unsure).size(), 1U);
 }
 
+TEST(FormsRewrite, ReadsAPageWhoseUnquotedValueBeginsWithAReference) {
+  EXPECT_EQ(replaced("<input value=&nbsp;><option value=&lt;a><a href=/cgi-bin/mapserv?a=1&amp;b>"),
+            (Texts{"/cgi-bin/mapserv"}));
+}
+
+TEST(FormsRewrite, DoesNotTakeAnAddressForAMapServerTag) {
+  EXPECT_EQ(replaced("<a href=http://[fd00::7]/cgi-bin/mapserv>"), (Texts{"http://[fd00::7]/cgi-bin/mapserv"}));
+}
+
 TEST(FormsRewrite, ReadsTagsBesideUnterminatedMapServerTags) {
   EXPECT_EQ(
       replaced(
@@ -287,9 +296,10 @@ TEST(FormsRewrite, DoesNotTakeAnXmlDeclarationForPhp) {
 
 TEST(FormsRewrite, ReadsFiveMegabytes) {
   std::string page = "<table>\n";
+  const std::string text(400, '-');
   std::size_t rows = 0;
   while (page.size() < (5U << 20)) {
-    page += "<tr><td><a href=\"/cgi-bin/mapserv?map=x&amp;id=1\">a row of the table \xE9</a></td></tr>\r\n";
+    page += "<tr><td><a href=\"/cgi-bin/mapserv?map=x&amp;id=1\">a row of the table \xE9" + text + "</a></td></tr>\r\n";
     ++rows;
   }
   EXPECT_EQ(replaced(page).size(), rows);
