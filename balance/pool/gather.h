@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "balance/pool/draw.h"
@@ -20,13 +19,15 @@ struct Field {
   std::optional<std::size_t> preferred;  // always looked at
 };
 
+inline constexpr int kDrawTries = 32 * static_cast<int>(kDrawn);
+
 // Looks at every host.
 template <class Read>
 std::vector<Candidate> gather_all(std::size_t hosts, Read& read) {
   std::vector<Candidate> candidates;
   candidates.reserve(hosts);
   for (std::size_t i = 0; i < hosts; ++i) {
-    if (std::optional<Candidate> candidate = read(i)) candidates.push_back(*std::move(candidate));
+    if (std::optional<Candidate> candidate = read(i)) candidates.push_back(*candidate);
   }
   return candidates;
 }
@@ -37,11 +38,10 @@ std::vector<Candidate> gather_all(std::size_t hosts, Read& read) {
 // `read(std::size_t) -> std::optional<Candidate>`: nothing where this request may not go to that host.
 template <class Read>
 std::vector<Candidate> gather(const Field& field, Draw& draw, Read read) {
-  constexpr int kTries = 32 * static_cast<int>(kDrawn);
   if (field.hosts <= kScanned) return gather_all(field.hosts, read);
   std::vector<Candidate> drawn;
   drawn.reserve(kDrawn + 1);
-  for (int tries = 0; tries < kTries && drawn.size() < kDrawn; ++tries) {
+  for (int tries = 0; tries < kDrawTries && drawn.size() < kDrawn; ++tries) {
     const std::size_t index = draw.below(field.hosts);
     bool seen = false;
     for (const Candidate& other : drawn) seen = seen || other.host == index;
@@ -49,14 +49,14 @@ std::vector<Candidate> gather(const Field& field, Draw& draw, Read read) {
     std::optional<Candidate> candidate = read(index);
     if (!candidate || candidate->tier != Tier::usable) continue;
     if (draw.fraction() * field.greatest_capacity > candidate->cores * candidate->weight) continue;
-    drawn.push_back(*std::move(candidate));
+    drawn.push_back(*candidate);
   }
   if (drawn.size() < kDrawn) return gather_all(field.hosts, read);
   if (field.preferred && *field.preferred < field.hosts) {
     for (const Candidate& other : drawn) {
       if (other.host == *field.preferred) return drawn;
     }
-    if (std::optional<Candidate> candidate = read(*field.preferred)) drawn.push_back(*std::move(candidate));
+    if (std::optional<Candidate> candidate = read(*field.preferred)) drawn.push_back(*candidate);
   }
   return drawn;
 }

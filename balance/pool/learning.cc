@@ -17,13 +17,15 @@ constexpr double kBackgroundStep = 0.3;
 constexpr Seconds kFloorInterval{0.5};  // with rarer reports the least of a window says too little
 constexpr Seconds kWindow{60};
 constexpr double kFloorExcess = 0.25;
+// Load averages.
+constexpr double kTick = 5, kMinute = 60;  // s
+constexpr double kGlance = 0.2;
 
 double rise(double now, const std::optional<double>& before) { return before && now > *before ? now - *before : 0; }
 
 // The kernel's one-minute average moves every 5 s: what the run queue must have been when it last did, or on average
 // when it did so several times since the report before.
 std::optional<double> run_queue(double load1, const std::optional<double>& before, double elapsed) {
-  constexpr double kTick = 5, kMinute = 60;  // s
   if (!before || load1 == *before) return std::nullopt;
   const double decay = std::exp(-kTick * std::max(1.0, std::round(elapsed / kTick)) / kMinute);
   return std::max(0.0, (load1 - *before * decay) / (1 - decay));
@@ -89,7 +91,6 @@ void learn_speed(PoolMemory& memory, HostMemory& host, double busy, double compl
 // run queue found is true but a single glance, and holds batch jobs too: more than a fifth of it makes such a host look
 // slow.
 double busy_cores(const HostMemory& host, const Hearing& hearing) {
-  constexpr double kGlance = 0.2;
   const double predicted = std::min(hearing.predicted, hearing.cores);
   if (!host.run_queue) return predicted;
   return (1 - kGlance) * predicted + kGlance * std::min(*host.run_queue, hearing.cores);

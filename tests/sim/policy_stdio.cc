@@ -29,6 +29,7 @@ namespace {
 constexpr Seconds kBeat{0.25};
 // A dispatch is this long on its way to the host: a report that comes sooner does not show it.
 constexpr Seconds kUnderWay{0.02};
+constexpr std::size_t kMostHosts = 100000;
 
 Instant at(double time) { return Instant{Seconds{time}}; }
 
@@ -160,7 +161,6 @@ int fail(const std::string& line, const char* wanted) {
 }
 
 int run() {
-  constexpr std::size_t kMostHosts = 100000;
   std::optional<Pool> pool;
   std::string line, word;
   std::size_t hosts = 0;
