@@ -120,9 +120,9 @@ def run_file(path, result):
     # Several subtests of one test are one failure; an error in a class's set-up is one although no test of it ran.
     failed = {getattr(test, "test_case", test).id() for test, _ in outcome.failures + outcome.errors}
     failed |= {test.id() for test in outcome.unexpectedSuccesses}
-    ran_and_failed = sum(not test.startswith(("setUp", "tearDown")) for test in failed)
+    not_passed = failed | {test.id() for test, _ in outcome.skipped}
     skipped = len(outcome.skipped)
-    passed = outcome.testsRun - ran_and_failed - skipped
+    passed = outcome.testsRun - sum(not test.startswith(("setUp", "tearDown")) for test in not_passed)
     with open(result, "w", encoding="utf-8") as file:
         json.dump([passed, len(failed), skipped], file)
     return 0

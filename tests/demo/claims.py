@@ -47,7 +47,9 @@ class Story:
     phases: list = field(default_factory=list)
     jobs: list = field(default_factory=list)
     deaths: list = field(default_factory=list)
-    has_shares: bool = True  # a CPU share for each host: without it a batch job slows all of them
+    # A CPU share for each host. Without it each tells the load of the whole machine: a batch job slows all of them, and
+    # the one that returns seems no less busy than the others.
+    has_shares: bool = True
 
 
 @dataclass
@@ -138,7 +140,7 @@ def death_claims(story, records, death, now):
         f"the last one {late[-1]:.2f} s after" if late else "none after it",
         not late or late[-1] <= DEAD_AFTER,
     )
-    if not death.back:
+    if not death.back or not story.has_shares:
         return
     again = [at - death.back for at in to_it if at >= death.starting]
     yield Claim(

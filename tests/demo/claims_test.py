@@ -55,9 +55,10 @@ class Claims(unittest.TestCase):
         texts = failing(story, records_at(in_turn(0, 10, [A, B, C])))
         self.assertEqual(texts, ["pinchot gets under 0.7 of its fair share while its batch job runs"])
 
-    def test_a_batch_job_is_not_judged_without_cpu_shares(self):
-        story = Story(NAMES, jobs=[BatchJob(A, 0, 10)], has_shares=False)
-        self.assertEqual(failing(story, records_at(in_turn(0, 10, [A, B, C]))), [])
+    def test_loads_are_not_judged_without_cpu_shares(self):
+        death = Death(B, killing=0, dead=0, starting=10, back=10)
+        story = Story(NAMES, jobs=[BatchJob(A, 0, 10)], deaths=[death], has_shares=False)
+        self.assertEqual(failing(story, records_at(in_turn(2, 30, [A, C]))), [])
 
     def test_a_request_to_the_dead_host_after_a_second_fails(self):
         story = Story(NAMES, deaths=[Death(B, killing=5, dead=5.1)])

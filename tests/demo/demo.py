@@ -51,12 +51,16 @@ class Demo:
             forms_lead_to="" if everywhere else f"http://127.0.0.1:{port}",
         )
         self.hosts = self.fleet.hosts
+        # Without shares each host tells the load of the whole machine, from which nothing can be learned of its speed:
+        # unlike weights say that it should not be.
+        options = {} if self.fleet.shares else {self.hosts[0].name: "weight=1.01"}
         if everywhere:
             self.balancers = [
-                Balancer(scene, self.fleet, name=host.name, web=None, cgroup=host.cgroup) for host in self.hosts
+                Balancer(scene, self.fleet, name=host.name, web=None, cgroup=host.cgroup, host_options=options)
+                for host in self.hosts
             ]
         else:
-            self.balancers = [Balancer(scene, self.fleet, port=port)]
+            self.balancers = [Balancer(scene, self.fleet, port=port, host_options=options)]
         self.story = Story({host.web.authority: host.name for host in self.hosts}, has_shares=bool(self.fleet.shares))
         self.authorities = list(self.story.names) if everywhere else [f"127.0.0.1:{port}"]
         self.page = f"http://{self.authorities[0]}{PAGE}"
@@ -82,7 +86,7 @@ class Demo:
         print(
             f"each host has {self.fleet.cores:.2f} of a core and {self.fleet.workers} FastCGI mapserv"
             if shares
-            else f"no CPU share for each host here ({self.fleet.no_shares}): a batch job slows all of them alike",
+            else f"no CPU share for each host here ({self.fleet.no_shares}): all tell the load of the whole machine",
             flush=True,
         )
         self.check_page()
@@ -206,7 +210,7 @@ class Demo:
         lines = summary(self.story, self.clients.records)
         lines += [""] + [f"{'PASS' if claim.holds else 'FAIL'}  {claim.text}: {claim.seen}" for claim in claims]
         if not self.story.has_shares:
-            lines.append(f"not claimed: what a batch job does, since {self.fleet.no_shares}")
+            lines.append(f"not claimed: how a batch job and a return change the shares, since {self.fleet.no_shares}")
         self.screen.block(lines)
         return all(claim.holds for claim in claims)
 

@@ -225,7 +225,7 @@ class ByHand(GatewayCase):
 class Served(GatewayCase):
     """`balance --listen` on a socket of its own, one a test."""
 
-    def serve(self, *, configuration=None, where=None, shell=None):
+    def serve(self, *, configuration=None, where=None, shell=None, env=None):
         self.number = getattr(self, "number", 0) + 1
         name = f"{self.id().rpartition('.')[2]}-{self.number}"
         where = where or f"unix:{self.scene.path(name[-40:] + '.sock')}"
@@ -233,7 +233,7 @@ class Served(GatewayCase):
         if shell:
             command = ["sh", "-c", f'{shell}; exec "$0" "$@"', *command]
         process = self.scene.start(
-            name, command, env={"BALANCE_CONFIG": configuration or self.configuration}
+            name, command, env={"BALANCE_CONFIG": configuration or self.configuration, **(env or {})}
         )
         self.addCleanup(process.kill)
         process.wait_for(lambda: self.can_connect(where), 5, f"a socket at {where}")
@@ -456,6 +456,18 @@ class Served(GatewayCase):
         self.assertIn("warning", process.said())
         process, _ = self.serve(where=f"127.0.0.1:{processes.free_port()}")
         self.assertNotIn("others can reach", process.said())
+
+    def test_only_the_web_servers_that_the_environment_names_may_connect(self):
+        for named, may in (("127.0.0.1", True), ("192.0.2.1, 127.0.0.1", True), ("192.0.2.1,2001:db8::1", False)):
+            where = f"127.0.0.1:{processes.free_port()}"
+            self.serve(where=where, env={"FCGI_WEB_SERVER_ADDRS": named})
+            with fastcgi.Connection(where) as connection:
+                if may:
+                    self.assert_redirected(connection.ask())
+                else:
+                    self.assertTrue(connection.ends())
+        with fastcgi.Connection(self.serve(env={"FCGI_WEB_SERVER_ADDRS": "192.0.2.1"})[1]) as connection:
+            self.assert_redirected(connection.ask())  # a UNIX socket has its file mode
 
     def test_a_faulty_configuration_at_start_is_told_whole(self):
         faulty = self.scene.write("start.conf", "host = pinchot nonsense\nmoed = relay\n")

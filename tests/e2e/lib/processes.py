@@ -99,7 +99,8 @@ class Process:
                 stdin=stdin,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, **(env or {})},
+                # Web servers are in sbin, which is on no ordinary user's PATH.
+                env={**os.environ, "PATH": os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin", **(env or {})},
                 cwd=cwd,
                 start_new_session=True,
             )
