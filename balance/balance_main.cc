@@ -86,14 +86,14 @@ int answer_one_request() {
   _exit(status);
 }
 
-int serve(int listening, const std::string& socket_file) {
+[[noreturn]] void serve(int listening, const std::string& socket_file) {
   base::Result<balance::ConfigFile> file = balance::Front::read(config_file());
-  if (!file) {
-    if (!socket_file.empty()) unlink(socket_file.c_str());
-    return complain(file.error());
-  }
+  if (!file) leave(complain(file.error()), socket_file);
+  base::Result<std::vector<base::Address>> web_servers = balance::web_servers_of(std::getenv("FCGI_WEB_SERVER_ADDRS"));
+  if (!web_servers) leave(complain(web_servers.error()), socket_file);
   balance::Front front(*std::move(file), balance::Gateway::fastcgi);
   balance::FastCgi how;
+  how.web_servers = *std::move(web_servers);
   how.listening = listening;
   how.most_connections = front.max_connections();
   how.look_again = [&front] { front.reload(); };
@@ -103,13 +103,14 @@ int serve(int listening, const std::string& socket_file) {
 }
 
 int serve_at(std::string_view where) {
+  balance::hold_signals();
   const base::Result<balance::Listener> listener = balance::listen_on(where);
   if (!listener) return complain(listener.error());
   if (listener->is_reachable_by_others) {
     base::log(base::Level::warning, "others can reach this FastCGI socket and forge requests; use loopback or unix:",
               {{"listen", std::string(where)}});
   }
-  return serve(listener->socket.get(), listener->unix_path);
+  serve(listener->socket.get(), listener->unix_path);
 }
 
 int by_hand(const std::vector<std::string_view>& arguments) {
@@ -134,7 +135,7 @@ bool is_cgi() { return std::getenv("GATEWAY_INTERFACE") != nullptr || std::geten
 
 int main(int argc, char** argv) {
   base::log_as("balance");
-  if (balance::is_fastcgi()) return serve(STDIN_FILENO, "");
+  if (balance::is_fastcgi()) serve(STDIN_FILENO, "");
   if (is_cgi()) return answer_one_request();
   return by_hand({argv + (argc > 0 ? 1 : 0), argv + argc});
 }

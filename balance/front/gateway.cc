@@ -6,12 +6,12 @@
 // set is read by FCGX_Accept_r as a kept connection is; without a listening socket it returns once that has ended.
 #include "balance/front/gateway.h"
 
+#include <arpa/inet.h>
 #include <fcgiapp.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -23,12 +23,11 @@
 #include <atomic>
 #include <cerrno>
 #include <cmath>
-#include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "balance/front/crew.h"
 #include "balance/front/screen.h"
@@ -89,18 +88,41 @@ std::optional<Screened> await_head(int connection, Crew::Seat& seat, base::Secon
   }
 }
 
+// The address of the other side; nothing on a UNIX socket.
+std::optional<base::Address> peer_of(int connection) {
+  union {
+    sockaddr any;
+    sockaddr_in in;
+    sockaddr_in6 in6;
+  } peer{};
+  socklen_t bytes = sizeof peer;
+  if (getpeername(connection, &peer.any, &bytes) != 0) return std::nullopt;
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const void* const address = peer.any.sa_family == AF_INET ? static_cast<const void*>(&peer.in.sin_addr)
+                                                            : static_cast<const void*>(&peer.in6.sin6_addr);
+  if (inet_ntop(peer.any.sa_family, address, text.data(), text.size()) == nullptr) return std::nullopt;
+  return base::parse_address(text.data());
+}
+
 void take_empty_body(FCGX_Stream* in) {
   char none = 0;
   FCGX_GetStr(&none, 1, in);  // its last record, which would be in the way of the next request
 }
 
+bool may_connect(int connection, const std::vector<base::Address>& web_servers) {
+  if (web_servers.empty()) return true;
+  const std::optional<base::Address> peer = peer_of(connection);
+  return !peer || std::ranges::find(web_servers, *peer) != web_servers.end();
+}
+
 // The requests of one connection, one after another, until it ends.
-void serve_connection(base::Fd connection, Crew::Seat& seat, base::Seconds timeout, const Respond& respond,
+void serve_connection(base::Fd connection, Crew::Seat& seat, const FastCgi& how, const Respond& respond,
                       std::atomic<bool>& refused_before) {
-  bound_waits(connection.get(), timeout);
+  if (!may_connect(connection.get(), how.web_servers)) return;
+  bound_waits(connection.get(), how.request_timeout);
   FCGX_Request request;
   FCGX_InitRequest(&request, kNoListener, FCGI_FAIL_ACCEPT_ON_INTR);
-  while (const std::optional<Screened> head = await_head(connection.get(), seat, timeout)) {
+  while (const std::optional<Screened> head = await_head(connection.get(), seat, how.request_timeout)) {
     if (*head == Screened::refused) {
       if (!refused_before.exchange(true)) {
         base::log(base::Level::warning,
@@ -125,36 +147,7 @@ void serve_connection(base::Fd connection, Crew::Seat& seat, base::Seconds timeo
   }
 }
 
-std::string_view value_of(const char* const* variables, std::string_view name) {
-  for (; *variables != nullptr; ++variables) {
-    const std::string_view variable = *variables;
-    if (variable.size() > name.size() && variable[name.size()] == '=' && variable.substr(0, name.size()) == name) {
-      return variable.substr(name.size() + 1);
-    }
-  }
-  return "";
-}
-
-// Of the body on standard input; without a length (a chunked one) as many as come.
-std::uint64_t body_bytes(const char* const* variables) {
-  const bool is_chunked = !value_of(variables, "HTTP_TRANSFER_ENCODING").empty();
-  const std::uint64_t otherwise = is_chunked ? std::numeric_limits<std::uint64_t>::max() : 0;
-  return base::whole_number(value_of(variables, "CONTENT_LENGTH")).value_or(otherwise);
-}
-
-void forget_body(std::uint64_t bytes) {
-  constexpr int kPatienceMs = 30'000;
-  std::array<char, 16384> piece;
-  while (bytes > 0) {
-    pollfd interest{STDIN_FILENO, POLLIN, 0};
-    if (poll(&interest, 1, kPatienceMs) <= 0) return;
-    const ssize_t got = read(STDIN_FILENO, piece.data(), std::min<std::uint64_t>(bytes, piece.size()));
-    if (got <= 0) return;
-    bytes -= static_cast<std::uint64_t>(got);
-  }
-}
-
-sigset_t stopping_signals() {
+sigset_t awaited_signals() {
   sigset_t set;
   sigemptyset(&set);
   for (const int signal : {SIGTERM, SIGINT, SIGUSR1, SIGHUP}) sigaddset(&set, signal);
@@ -183,20 +176,28 @@ bool is_fastcgi() {
   return answer;
 }
 
-base::Status answer_cgi(const std::string& answer, const char* const* variables) {
-  std::size_t written = 0;
-  while (written < answer.size()) {
-    const ssize_t bytes = write(STDOUT_FILENO, answer.data() + written, answer.size() - written);
-    if (bytes < 0 && errno != EINTR) return base::system_error("cannot write the answer");
-    if (bytes > 0) written += static_cast<std::size_t>(bytes);
+base::Result<std::vector<base::Address>> web_servers_of(const char* list) {
+  std::vector<base::Address> found;
+  if (list == nullptr || base::trim(list).empty()) return found;
+  for (const std::string_view text : base::split(list, ',')) {
+    const std::optional<base::Address> address = base::parse_address(base::trim(text));
+    if (!address) {
+      return base::Error{base::Fault::usage, "FCGI_WEB_SERVER_ADDRS: '" + base::escaped(text) +
+                                                 "' is no address; wanted IP addresses with commas between"};
+    }
+    found.push_back(*address);
   }
-  forget_body(body_bytes(variables));
-  return base::ok();
+  return found;
+}
+
+void hold_signals() {
+  const sigset_t signals = awaited_signals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
 base::Status serve_fastcgi(const FastCgi& how, const Respond& respond) {
-  const sigset_t signals = stopping_signals();
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  hold_signals();
+  const sigset_t signals = awaited_signals();
   signal(SIGPIPE, SIG_IGN);
   raise_file_limit();
   make_blocking(how.listening);
@@ -204,7 +205,7 @@ base::Status serve_fastcgi(const FastCgi& how, const Respond& respond) {
   std::atomic<bool> refused_before{false};
   Crew crew(how.listening, Crew::Limits{how.most_connections, Crew::Limits{}.spare, how.request_timeout},
             [&](base::Fd connection, Crew::Seat& seat) {
-              serve_connection(std::move(connection), seat, how.request_timeout, respond, refused_before);
+              serve_connection(std::move(connection), seat, how, respond, refused_before);
             });
   if (base::Status started = crew.start(); !started) return started;
   int signal = 0;

@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <vector>
 
+#include "loadprobe/base/network.h"
 #include "loadprobe/base/result.h"
 #include "loadprobe/base/time.h"
 
@@ -25,16 +27,24 @@ bool is_fastcgi();
 base::Status answer_cgi(const std::string& answer, const char* const* variables);
 
 struct FastCgi {
-  int listening = 0;                   // stays the caller's
-  std::size_t most_connections = 512;  // at a time; more wait in the listen queue
-  base::Seconds request_timeout{30};   // for the web server to send a whole request, or to take an answer
-  base::Seconds finish_within{5};      // for the busy connections, once told to stop
-  std::function<void()> look_again;    // called on SIGHUP
+  int listening = 0;                       // stays the caller's
+  std::size_t most_connections = 512;      // at a time; more wait in the listen queue
+  base::Seconds request_timeout{30};       // for the web server to send a whole request, or to take an answer
+  std::vector<base::Address> web_servers;  // who may connect by TCP; none: everybody
+  base::Seconds finish_within{5};          // for the busy connections, once told to stop
+  std::function<void()> look_again;        // called on SIGHUP
 };
 
-// Serves until SIGTERM, SIGINT or SIGUSR1, then finishes what it has. Blocks those signals in the calling thread, which
-// must be the only one. An error: the listening socket broke, or no thread could be started. After it only _exit(2) may
-// follow: threads that did not finish in time still use what `respond` uses.
+// The addresses in FCGI_WEB_SERVER_ADDRS (FastCGI Specification 1.0, 3.2): '127.0.0.1,192.0.2.1'; null or "": none.
+base::Result<std::vector<base::Address>> web_servers_of(const char* list);
+
+// Keeps the signals that serve_fastcgi() waits for until it does so, instead of dying of them. Call it before anybody
+// can know that this process serves, and before threads start.
+void hold_signals();
+
+// Serves until SIGTERM, SIGINT or SIGUSR1, then finishes what it has. The calling thread must be the only one. An
+// error: the listening socket broke, or no thread could be started. After it only _exit(2) may follow: threads that did
+// not finish in time still use what `respond` uses.
 base::Status serve_fastcgi(const FastCgi& how, const Respond& respond);
 
 }  // namespace balance

@@ -2,7 +2,7 @@
 // The head of a FastCGI request as it came over the wire, looked at before libfcgi is let near it: libfcgi 2.4.2
 // allocates what a length field asks for and asserts that it got it, so a field that says 2 GB ends the process; and it
 // writes the answer to a management record into 64 bytes however many values were asked.
-// Floor 1: a pure function, any thread. (FastCGI Specification 1.0, sections 3.3, 3.4, 5.1 to 5.3.)
+// Floor 3 by its place, but a pure function; any thread. (FastCGI Specification 1.0, sections 3.3, 3.4, 5.1 to 5.3.)
 #pragma once
 
 #include <cstddef>
