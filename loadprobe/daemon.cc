@@ -2,16 +2,18 @@
 // Floor 3.
 #include "loadprobe/daemon.h"
 
-#include <poll.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "loadprobe/base/clock.h"
 #include "loadprobe/base/log.h"
@@ -27,9 +29,9 @@ using base::Result;
 using base::Status;
 
 // The load averages of a group want samples when nobody asks, as often as the kernel takes its own.
-constexpr int kGroupTickMs = 5000;
+constexpr std::chrono::milliseconds kGroupTick{5000};
 // How long to leave the door shut when the system has no descriptor or memory for another connection.
-constexpr base::Seconds kAcceptPause{1};
+constexpr std::chrono::milliseconds kAcceptPause{1000};
 
 Result<base::Fd> signals() {
   std::signal(SIGPIPE, SIG_IGN);
@@ -89,7 +91,6 @@ class Loop {
         take_up(reload());
       }
       accept_all();
-      server_->run();
       if (config_.scope.kind == Scope::Kind::cgroup) probe_.page(base::now());
     }
   }
@@ -100,17 +101,15 @@ class Loop {
   }
 
   Status wait() {
-    std::vector<pollfd> polled{{signals_.get(), POLLIN, 0}, {server_->fd(), POLLIN, 0}};
-    int patience = server_->patience_ms();
-    const auto at_most = [&patience](int ms) { patience = patience < 0 ? ms : std::min(patience, ms); };
+    std::vector<int> doors{signals_.get()};
+    std::optional<std::chrono::milliseconds> most;
+    if (config_.scope.kind == Scope::Kind::cgroup) most = kGroupTick;
     if (has_room()) {
-      for (const Listener& listener : listeners_) polled.push_back({listener.socket.get(), POLLIN, 0});
+      for (const Listener& listener : listeners_) doors.push_back(listener.socket.get());
     } else {
-      at_most(static_cast<int>(kAcceptPause.count() * 1000));
+      most = std::min(most.value_or(kAcceptPause), kAcceptPause);
     }
-    if (config_.scope.kind == Scope::Kind::cgroup) at_most(kGroupTickMs);
-    if (::poll(polled.data(), polled.size(), patience) >= 0 || errno == EINTR) return base::ok();
-    return base::system_error("cannot wait for requests");
+    return server_->turn(doors, most);
   }
 
   void accept_all() {

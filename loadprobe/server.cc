@@ -3,9 +3,11 @@
 #include "loadprobe/server.h"
 
 #include <microhttpd.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <exception>
 
 #include "loadprobe/listener.h"
@@ -70,11 +72,13 @@ void Server::Stop::operator()(MHD_Daemon* daemon) const { MHD_stop_daemon(daemon
 
 base::Result<std::unique_ptr<Server>> Server::start(Handler handler) {
   std::unique_ptr<Server> server(new Server(std::move(handler)));
-  // Neither thread nor listening socket of its own: one thread, ours, for all addresses and for the signals.
-  server->daemon_.reset(MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, nullptr, nullptr, answer,
-                                         server.get(), MHD_OPTION_CONNECTION_LIMIT, kMostConnections,
-                                         MHD_OPTION_CONNECTION_TIMEOUT, kIdleSeconds,
-                                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, kConnectionBytes, MHD_OPTION_END));
+  // Neither thread nor listening socket of its own: one thread, ours, for all addresses and for the signals. And no
+  // epoll: its edges lose an end of stream that comes together with the last bytes, and the connection stays until it
+  // times out.
+  server->daemon_.reset(MHD_start_daemon(MHD_USE_NO_LISTEN_SOCKET, 0, nullptr, nullptr, answer, server.get(),
+                                         MHD_OPTION_CONNECTION_LIMIT, kMostConnections, MHD_OPTION_CONNECTION_TIMEOUT,
+                                         kIdleSeconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT, kConnectionBytes,
+                                         MHD_OPTION_END));
   if (!server->daemon_) return base::system_error("cannot start the HTTP server");
   return server;
 }
@@ -93,17 +97,33 @@ unsigned Server::connections() const {
   return told ? told->num_connections : kMostConnections;
 }
 
-int Server::fd() const {
-  const MHD_DaemonInfo* told = MHD_get_daemon_info(daemon_.get(), MHD_DAEMON_INFO_EPOLL_FD);
-  return told ? told->epoll_fd : -1;
+base::Status Server::turn(std::span<const int> others, std::optional<std::chrono::milliseconds> most) {
+  fd_set readable, writable, failed;
+  FD_ZERO(&readable);
+  FD_ZERO(&writable);
+  FD_ZERO(&failed);
+  int greatest = -1;
+  MHD_get_fdset(daemon_.get(), &readable, &writable, &failed, &greatest);
+  for (const int other : others) {
+    if (other < 0 || other >= FD_SETSIZE) continue;
+    FD_SET(other, &readable);
+    greatest = std::max(greatest, other);
+  }
+  MHD_UNSIGNED_LONG_LONG patience = 0;
+  if (MHD_get_timeout(daemon_.get(), &patience) == MHD_YES) {
+    const std::chrono::milliseconds silence(std::min<MHD_UNSIGNED_LONG_LONG>(patience, 60000));
+    most = std::min(most.value_or(silence), silence);
+  }
+  timeval wait{};
+  if (most) wait = {most->count() / 1000, most->count() % 1000 * 1000};
+  if (::select(greatest + 1, &readable, &writable, &failed, most ? &wait : nullptr) < 0) {
+    if (errno != EINTR) return base::system_error("cannot wait for requests");
+    FD_ZERO(&readable);
+    FD_ZERO(&writable);
+    FD_ZERO(&failed);
+  }
+  MHD_run_from_select(daemon_.get(), &readable, &writable, &failed);
+  return base::ok();
 }
-
-int Server::patience_ms() const {
-  MHD_UNSIGNED_LONG_LONG milliseconds = 0;
-  if (MHD_get_timeout(daemon_.get(), &milliseconds) != MHD_YES) return -1;
-  return static_cast<int>(std::min<MHD_UNSIGNED_LONG_LONG>(milliseconds, 60000));
-}
-
-void Server::run() { MHD_run(daemon_.get()); }
 
 }  // namespace loadprobe

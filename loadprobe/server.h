@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The HTTP server: connections in, questions to the handler, replies out. libmicrohttpd is behind it.
-// Floor 3. One thread: whoever owns it waits for fd() and calls run().
+// Floor 3. One thread: whoever owns it calls turn() again and again.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "loadprobe/answer.h"
@@ -37,10 +39,9 @@ class Server {
   void take(base::Fd connection);
   unsigned connections() const;
 
-  // To be waited for, readable, at most patience_ms() (-1 is for ever); then run().
-  int fd() const;
-  int patience_ms() const;
-  void run();
+  // Waits until a connection has something to do or one of `others` is readable, at most `most` (nothing: for ever),
+  // and does what there is to do on the connections.
+  base::Status turn(std::span<const int> others, std::optional<std::chrono::milliseconds> most);
 
   const Handler& handler() const { return handler_; }
 
