@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Connections are accepted here, not in libfcgi: its OS_Accept holds a thread for two seconds for each idle connection
 // on a UNIX socket, calls select(2), which cannot take descriptors above 1023, and does not tell whether a thread waits
-// for a connection or for the next request of a kept one, which is what the crew grows by. What a connection brings is
-// screened before libfcgi reads it. A FCGX_Request with ipcFd
-// set is read by FCGX_Accept_r as a kept connection is; without a listening socket it returns once that has ended.
+// for a connection or for the next request of a kept one, which is what the crew grows by. And what a connection brings
+// is screened before libfcgi reads it.
+// This takes two fields of FCGX_Request that fcgiapp.h would rather keep to itself (ipcFd, keepConnection; unchanged
+// since 2002): with them set FCGX_Accept_r reads a request from our connection as from a kept one of its own, and
+// without a listening socket it returns once that has ended.
 #include "balance/front/gateway.h"
 
 #include <arpa/inet.h>
