@@ -3,8 +3,8 @@
 // on a UNIX socket, calls select(2), which cannot take descriptors above 1023, and does not tell whether a thread waits
 // for a connection or for the next request of a kept one, which is what the crew grows by. And what a connection brings
 // is screened before libfcgi reads it.
-// This takes two fields of FCGX_Request that fcgiapp.h would rather keep to itself (ipcFd, keepConnection; unchanged
-// since 2002): with them set FCGX_Accept_r reads a request from our connection as from a kept one of its own, and
+// This takes two fields of FCGX_Request that fcgiapp.h would rather keep to itself (ipcFd, keepConnection): with
+// them set FCGX_Accept_r reads a request from our connection as from a kept one of its own, and
 // without a listening socket it returns once that has ended.
 #include "balance/front/gateway.h"
 
