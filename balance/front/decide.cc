@@ -36,7 +36,11 @@ Decision decide_and_dispatch(const Request& request, const Config& config, Table
   for (int tries = 1;; ++tries) {
     const Snapshot snapshot = snapshot_for(request, config, *table, now, draw);
     Decision decision = decide(request, config, plan, snapshot);
-    if (!decision.host) return decision;
+    if (!decision.host) {
+      // That all are down is an old story where nobody watches: then it is as if there were no table.
+      const bool is_old = is_unwatched(table->pool().value_or(PoolStanding{}), config.probe, now);
+      return is_old ? decide_by_weight(request, config, plan, draw) : decision;
+    }
     if (take_turn(decision, snapshot, *table) || tries == kTries) {
       dispatch(request, decision, snapshot, *table);
       return decision;

@@ -147,6 +147,13 @@ TEST_F(WithTable, AllDownIsA503ThatAsksToComeAgain) {
   EXPECT_EQ(header(decision.reply, "Location"), "");
 }
 
+TEST_F(WithTable, AllDownInATableThatNobodyRefreshesIsAnOldStory) {
+  for (std::size_t host = 0; host < 3; ++host) put(host, Health::down, 0);
+  const Decision decision = ask(get("mode=map"), kNow + Seconds{100});
+  EXPECT_EQ(decision.reply.status, 302);
+  EXPECT_EQ(decision.choice.reason, Reason::by_weight);
+}
+
 TEST_F(WithTable, AFollowUpGoesToTheHostThatServedThePage) {
   put(0, Health::up, 0);
   put(1, Health::up, 30);
