@@ -7,6 +7,7 @@ bindir     ?= $(prefix)/bin
 sbindir    ?= $(prefix)/sbin
 mandir     ?= $(prefix)/share/man
 docdir     ?= $(prefix)/share/doc/mapbalance
+completionsdir ?= $(prefix)/share/bash-completion/completions
 cgibindir  ?= $(prefix)/lib/cgi-bin
 BUILD      ?= build
 INSTALL    ?= install
@@ -125,7 +126,7 @@ check-format:
 
 # --- installation ---
 install: all  ## into DESTDIR$(prefix); an existing configuration is never overwritten
-	$(INSTALL) -d $(addprefix $(DESTDIR),$(libexecdir) $(bindir) $(sbindir) $(cgibindir) $(sysconfdir)/balance $(docdir) $(mandir)/man5 $(mandir)/man8)
+	$(INSTALL) -d $(addprefix $(DESTDIR),$(libexecdir) $(bindir) $(sbindir) $(cgibindir) $(sysconfdir)/balance $(docdir) $(completionsdir) $(mandir)/man5 $(mandir)/man8)
 	$(INSTALL) -m 755 $(BUILD)/bin/balance $(BUILD)/bin/poolwatch $(DESTDIR)$(libexecdir)
 	$(INSTALL) -m 755 $(BUILD)/bin/loadprobe $(DESTDIR)$(sbindir)
 	$(INSTALL) -m 755 $(BUILD)/bin/balancectl $(DESTDIR)$(bindir)
@@ -134,10 +135,11 @@ install: all  ## into DESTDIR$(prefix); an existing configuration is never overw
 	  test -e $(DESTDIR)$(sysconfdir)/balance/$$f || $(INSTALL) -m 644 etc/$$f $(DESTDIR)$(sysconfdir)/balance/$$f; done
 	$(INSTALL) -m 644 man/*.5 $(DESTDIR)$(mandir)/man5
 	$(INSTALL) -m 644 man/*.8 $(DESTDIR)$(mandir)/man8
+	$(INSTALL) -m 644 etc/completions/balancectl $(DESTDIR)$(completionsdir)
 	$(INSTALL) -m 644 README.md LICENSE $(DESTDIR)$(docdir)
 uninstall:  ## mirror of install; configuration files stay
 	$(RM) $(addprefix $(DESTDIR)$(libexecdir)/,balance poolwatch) $(DESTDIR)$(sbindir)/loadprobe $(DESTDIR)$(bindir)/balancectl \
-	  $(DESTDIR)$(cgibindir)/balance $(addprefix $(DESTDIR)$(mandir)/man5/,$(notdir $(wildcard man/*.5))) \
+	  $(DESTDIR)$(completionsdir)/balancectl $(DESTDIR)$(cgibindir)/balance $(addprefix $(DESTDIR)$(mandir)/man5/,$(notdir $(wildcard man/*.5))) \
 	  $(addprefix $(DESTDIR)$(mandir)/man8/,$(notdir $(wildcard man/*.8))) $(addprefix $(DESTDIR)$(docdir)/,README.md LICENSE)
 
 help:  ## this list

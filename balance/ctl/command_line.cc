@@ -14,6 +14,8 @@ namespace {
 namespace po = boost::program_options;
 
 constexpr std::array<std::string_view, 4> kVerbs{"status", "explain", "check", "list"};
+// Read by itself, before this command line: see usage_text().
+constexpr std::string_view kForms = "forms";
 constexpr base::Seconds kRedraw{2};
 
 base::Error usage(const std::string& what) { return base::Error{base::Fault::usage, what}; }
@@ -119,9 +121,12 @@ base::Result<Verb> verb_named(const std::string& word) {
   for (std::size_t i = 0; i < kVerbs.size(); ++i) {
     if (word == kVerbs[i]) return kMeaning[i];
   }
-  const std::string near = base::nearest(word, kVerbs);
-  return usage("unknown command '" + base::escaped(word) + "'; " +
-               (near.empty() ? "wanted status, explain, check or list" : "the nearest known one is '" + near + "'"));
+  if (word == kForms) return usage("forms reads no configuration; wanted it as the first word");
+  constexpr std::array kWords{kVerbs[0], kVerbs[1], kVerbs[2], kVerbs[3], kForms};
+  const std::string near = base::nearest(word, kWords);
+  return usage(
+      "unknown command '" + base::escaped(word) + "'; " +
+      (near.empty() ? "wanted status, explain, check, list or forms" : "the nearest known one is '" + near + "'"));
 }
 
 base::Result<Command> command_of(const po::variables_map& given) {
@@ -135,7 +140,7 @@ base::Result<Command> command_of(const po::variables_map& given) {
   if (given.count("version") > 0) return command;
   std::vector<std::string> words;
   if (given.count("word") > 0) words = given["word"].as<std::vector<std::string>>();
-  if (words.empty()) return usage("no command; wanted status, explain, check or list");
+  if (words.empty()) return usage("no command; wanted status, explain, check, list or forms");
   const base::Result<Verb> verb = verb_named(words.front());
   if (!verb) return verb.error();
   command.verb = *verb;
@@ -177,7 +182,9 @@ std::string usage_text() {
   text << "usage: balancectl [--config FILE] status [--json] [--watch [SECONDS]] [--count N]\n"
           "       balancectl [--config FILE] explain [OPTIONS] QUERY\n"
           "       balancectl [--config FILE] check\n"
-          "       balancectl [--config FILE] list\n\n"
+          "       balancectl [--config FILE] list\n"
+          "       balancectl forms --to URL [--dry-run] [-r] [--match PATTERN]... [--host NAME]... FILE...\n"
+          "                  (see balancectl forms --help)\n\n"
        << general_options() << "\n"
        << status_options() << "\n"
        << explain_options();

@@ -69,9 +69,11 @@ TEST(CommandLine, AQueryThatBeginsWithADashComesAfterTwoDashes) {
 }
 
 TEST(CommandLine, WhatIsWrongIsNamed) {
-  EXPECT_EQ(refused({}), "no command; wanted status, explain, check or list");
+  EXPECT_EQ(refused({}), "no command; wanted status, explain, check, list or forms");
   EXPECT_EQ(refused({"stauts"}), "unknown command 'stauts'; the nearest known one is 'status'");
-  EXPECT_EQ(refused({"frobnicate"}), "unknown command 'frobnicate'; wanted status, explain, check or list");
+  EXPECT_EQ(refused({"frobnicate"}), "unknown command 'frobnicate'; wanted status, explain, check, list or forms");
+  EXPECT_EQ(refused({"from"}), "unknown command 'from'; the nearest known one is 'forms'");
+  EXPECT_EQ(refused({"--config", "a.conf", "forms"}), "forms reads no configuration; wanted it as the first word");
   EXPECT_EQ(refused({"list", "more"}), "'more' is one word too many");
   EXPECT_EQ(refused({"list", "--json"}), "--json belongs to 'status'");
   EXPECT_EQ(refused({"status", "--https"}), "--https belongs to 'explain'");
