@@ -13,6 +13,9 @@ constexpr double kMostCompleted = 2000;
 constexpr double kPrior = 200;  // requests that a host is believed to be like the pool
 constexpr double kLeastArrived = 20, kAlmostAll = 0.9, kLeastShare = 1.0 / 64;
 constexpr double kBackgroundStep = 0.3;
+// CPU seconds later than this after a host's last request are not a request's: those of its start, or of a cron job,
+// would make an idle host look slow, and then nothing would ever be sent there that shows otherwise.
+constexpr Seconds kLinger{5};
 // Batch jobs, seen from a host that does not count its requests.
 constexpr Seconds kFloorInterval{0.5};  // with rarer reports the least of a window says too little
 constexpr Seconds kWindow{60};
@@ -110,18 +113,19 @@ void learn_differences(PoolMemory& memory, HostMemory& host, const Report& repor
   const double busy =
       report.cpu_seconds ? rise(*report.cpu_seconds, host.last_cpu_seconds) : elapsed * busy_cores(host, hearing);
   const double completed = report.completed ? rise(*report.completed, host.last_completed) : own / memory.share;
+  const double arrived = report.dispatches && host.last_arrived && *report.dispatches > *host.last_arrived
+                             ? static_cast<double>(*report.dispatches - *host.last_arrived)
+                             : 0;
+  if (own > 0 || arrived > 0) host.requested = now;
+  const bool is_idle = !report.completed && now - host.requested > kLinger;
   const bool counted_anew =
       (report.cpu_seconds && !host.last_cpu_seconds) || (report.completed && !host.last_completed);
   if (batch) {
     host.busy_seconds = host.completed = 0;  // part of it was the job's before that was known
-  } else if (!counted_anew) {
+  } else if (!counted_anew && !is_idle) {
     learn_speed(memory, host, busy, completed);
   }
-  if (report.dispatches && host.last_arrived) {
-    const double arrived =
-        *report.dispatches > *host.last_arrived ? static_cast<double>(*report.dispatches - *host.last_arrived) : 0;
-    learn_share(memory, own, arrived);
-  }
+  if (report.dispatches && host.last_arrived) learn_share(memory, own, arrived);
 }
 
 std::optional<double> requests_in(const Report& report, HostMemory& host, Instant now) {

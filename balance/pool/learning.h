@@ -26,6 +26,7 @@ struct HostMemory {
   double background = 0;
   bool background_known = false;
   Instant reported = base::kNever;
+  Instant requested = base::kNever;  // the last report that told of a request sent there, by anyone
   // Least running tasks in this window of 60 s and in the one before, for the floor of a batch job.
   Instant window_began = base::kNever;
   std::optional<double> least_now, least_before;

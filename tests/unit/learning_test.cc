@@ -148,6 +148,37 @@ TEST(Learning, DoesNotTakeThePausesOfACounterForWork) {
   EXPECT_DOUBLE_EQ(memory.mean_service_seconds(), 0.2);
 }
 
+// A returned host had burnt a second of CPU in starting its servers and nothing on requests: it looked slow, so an idle
+// pool sent it none, so nothing corrected that for minutes.
+TEST(Learning, IsNotTaughtByTheStartUpOfAHostThatHasNoRequests) {
+  PoolMemory memory = empty_memory(1, 1);
+  learn(memory, watching(0, 0), hearing_of(0), at(1));
+  const Learned learned = learn(memory, watching(2, 1.5), hearing_of(0), at(2));
+  EXPECT_DOUBLE_EQ(learned.mean_service_seconds, 0.2);
+  EXPECT_EQ(memory.hosts[0].busy_seconds, 0);
+}
+
+TEST(Learning, CountsTheWorkOfALongRequestForFiveSeconds) {
+  PoolMemory memory = empty_memory(1, 1);
+  learn(memory, watching(0, 0), hearing_of(0), at(1));
+  learn(memory, watching(1, 1), hearing_of(1), at(2));
+  learn(memory, watching(1, 5), hearing_of(1), at(6));
+  EXPECT_NEAR(memory.hosts[0].busy_seconds, 5, 0.1);
+  learn(memory, watching(1, 9), hearing_of(1), at(10));
+  EXPECT_NEAR(memory.hosts[0].busy_seconds, 5, 0.3);
+}
+
+TEST(Learning, TakesARequestOfAnotherBalancerForOne) {
+  PoolMemory memory = empty_memory(1, 2);
+  Report report = watching(0, 0);
+  report.dispatches = 7;
+  learn(memory, report, hearing_of(0), at(1));
+  report = watching(1, 0.5);
+  report.dispatches = 8;
+  learn(memory, report, hearing_of(0), at(2));
+  EXPECT_NEAR(memory.hosts[0].busy_seconds, 0.5, 1e-9);
+}
+
 TEST(Share, IsOneUntilTwentyArrivalsAreKnown) {
   PoolMemory memory = empty_memory(1, 4);
   Report report = watching(0, 0);
