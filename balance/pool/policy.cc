@@ -12,6 +12,7 @@ namespace {
 constexpr double kTie = 1e-9;
 constexpr double kSlowStart = 10;  // s
 constexpr double kFirstRamp = 0.1;
+constexpr double kEmpty = 0.05;      // requests
 constexpr double kSameSpeed = 0.15;  // relative differences of mean service times below this say nothing
 constexpr double kMostSlow = 4;
 // Where a host is ahead of the pool's virtual time by more than any capacity explains, the word is garbage.
@@ -30,15 +31,43 @@ double slow_of(const Candidate& candidate, const Snapshot& snapshot) {
 // Without it the heaviest host of an idle pool would get everything, since (0 + 1)/(c w) is least there.
 bool is_idle(const Candidate& candidate, double load) { return load <= std::max(0.75 * candidate.cores, 1.25); }
 
-Cost cost_of(const Candidate& candidate, const Snapshot& snapshot) {
+double cost_at(double present, const Candidate& candidate, const Cost& cost) {
+  // The ramp divides what is there already, not the request to come: an empty host has its turn at once, and its second
+  // request at a time only when the others are far busier. Divided too, an idle pool would send it nothing for 10 s.
+  return (present / cost.ramp + 1) / (candidate.cores * candidate.weight) * cost.slow;
+}
+
+// 0 for a warm host with cores to spare, where weights are configured.
+double cost_of(const Candidate& candidate, const Snapshot& snapshot, const Cost& cost) {
+  const double present = cost.predicted + candidate.background;
+  const bool is_warm = cost.ramp >= 1 || present < kEmpty;
+  if (snapshot.weights_count && is_warm && is_idle(candidate, present + 1)) return 0;
+  return cost_at(present, candidate, cost);
+}
+
+Cost predicted_cost(const Candidate& candidate, const Snapshot& snapshot) {
   Cost cost;
   cost.host = candidate.host;
-  cost.predicted = drained(candidate.prediction, drain_of(candidate), snapshot.now).requests;
+  const double drained_to_now = drained(candidate.prediction, drain_of(candidate), snapshot.now).requests;
+  cost.predicted = std::max(drained_to_now, candidate.in_flight);
   cost.ramp = ramp_of(candidate, snapshot.now);
   cost.slow = slow_of(candidate, snapshot);
-  const double load = cost.predicted + candidate.background + 1;
-  if (snapshot.weights_count && cost.ramp >= 1 && is_idle(candidate, load)) return cost;
-  cost.cost = load / (candidate.cores * candidate.weight * cost.ramp) * cost.slow;
+  cost.cost = cost_of(candidate, snapshot, cost);
+  return cost;
+}
+
+// What is in flight stays true when reports are not believed; all that they say is left out then.
+Cost in_flight_cost(const Candidate& candidate, const Snapshot& snapshot) {
+  Cost cost;
+  cost.host = candidate.host;
+  cost.predicted = candidate.in_flight / snapshot.share;
+  if (snapshot.by_weight) {
+    cost.cost = cost_at(cost.predicted, candidate, cost);
+    return cost;
+  }
+  cost.ramp = ramp_of(candidate, snapshot.now);
+  cost.slow = slow_of(candidate, snapshot);
+  cost.cost = cost_of(candidate, snapshot, cost);
   return cost;
 }
 
@@ -51,9 +80,10 @@ double start_of(const Candidate& candidate, double virtual_time) {
 struct Order {
   const Snapshot& snapshot;
   const std::vector<Cost>& costs;
+  bool by_turn_alone = false;
 
   double key(std::size_t i) const {
-    return snapshot.by_weight ? start_of(snapshot.candidates[i], snapshot.virtual_time) : costs[i].cost;
+    return by_turn_alone ? start_of(snapshot.candidates[i], snapshot.virtual_time) : costs[i].cost;
   }
   bool operator()(std::size_t a, std::size_t b) const {
     const Tier x = snapshot.candidates[a].tier, y = snapshot.candidates[b].tier;
@@ -63,23 +93,23 @@ struct Order {
   }
 };
 
-// Of the hosts that tie with the one in front, the one whose turn it is.
-std::size_t in_turn(const std::vector<std::size_t>& fit, const Order& order, bool& tied) {
+// Those that tie with the one in front, which is the best; the one in front among them.
+std::vector<std::size_t> tied_with_front(const std::vector<std::size_t>& fit, const Order& order) {
   const auto& candidates = order.snapshot.candidates;
   const double least = order.key(fit.front());
-  std::size_t best = fit.front();
-  double earliest = start_of(candidates[best], order.snapshot.virtual_time);
+  std::vector<std::size_t> tied;
   for (const std::size_t i : fit) {
-    if (i == fit.front() || candidates[i].tier != candidates[fit.front()].tier) continue;
-    if (!(order.key(i) - least < kTie)) continue;
-    tied = true;
-    const double start = start_of(candidates[i], order.snapshot.virtual_time);
-    if (start < earliest || (start == earliest && i < best)) {
-      best = i;
-      earliest = start;
-    }
+    if (candidates[i].tier == candidates[fit.front()].tier && order.key(i) - least < kTie) tied.push_back(i);
   }
-  return best;
+  return tied;
+}
+
+// REQUIRES: tied is not empty.
+std::size_t in_turn(const std::vector<std::size_t>& tied, const Snapshot& snapshot) {
+  const auto start = [&snapshot](std::size_t i) { return start_of(snapshot.candidates[i], snapshot.virtual_time); };
+  return *std::ranges::min_element(tied, [start](std::size_t a, std::size_t b) {
+    return start(a) != start(b) ? start(a) < start(b) : a < b;
+  });
 }
 
 Reason reason_of(Tier tier, Reason if_usable) {
@@ -90,6 +120,8 @@ Reason reason_of(Tier tier, Reason if_usable) {
       return Reason::backup;
     case Tier::silent:
       return Reason::silent;
+    case Tier::failed:
+      return Reason::failed;
     case Tier::down:
     case Tier::out:
       break;
@@ -113,48 +145,78 @@ std::string_view name_of(Reason reason) {
       return "backup";
     case Reason::silent:
       return "silent";
+    case Reason::failed:
+      return "failed";
     case Reason::nobody:
       return "nobody";
   }
   return "?";
 }
 
-Choice predict(const Snapshot& snapshot) {
+namespace {
+
+// What the two rules do not share: `draw` for ties, where they are not broken by turn.
+struct Rule {
+  Cost (*cost)(const Candidate& candidate, const Snapshot& snapshot);
+  bool by_turn_alone;
+  std::optional<Draw> draw;
+};
+
+// Puts the first choice among the fit ones in front and says why it is.
+void put_first(std::vector<std::size_t>& fit, const Order& order, Rule& rule, Choice& choice) {
+  const Snapshot& snapshot = order.snapshot;
+  std::iter_swap(fit.begin(), std::ranges::min_element(fit, order));
+  const Tier best_tier = snapshot.candidates[fit.front()].tier;
+  const auto preferred = std::ranges::find_if(fit, [&snapshot, best_tier](std::size_t i) {
+    return snapshot.preferred == snapshot.candidates[i].host && snapshot.candidates[i].tier == best_tier;
+  });
+  if (preferred != fit.end()) {
+    choice.reason = Reason::client;
+    std::iter_swap(fit.begin(), preferred);
+    return;
+  }
+  const std::vector<std::size_t> tied = tied_with_front(fit, order);
+  std::size_t first = fit.front();
+  // Costs of 0 are those of idle hosts where weights are configured: only turns give these their shares.
+  if (rule.draw && order.key(first) > 0) {
+    first = tied[rule.draw->below(tied.size())];
+  } else {
+    first = in_turn(tied, snapshot);
+    choice.took_turn = tied.size() > 1 || rule.by_turn_alone;
+  }
+  const Reason usual = choice.took_turn ? Reason::turn : Reason::least_cost;
+  choice.reason = reason_of(best_tier, snapshot.by_weight ? Reason::by_weight : usual);
+  std::iter_swap(fit.begin(), std::ranges::find(fit, first));
+}
+
+Choice choose(const Snapshot& snapshot, Rule rule, std::size_t tried) {
   Choice choice;
   choice.costs.reserve(snapshot.candidates.size());
   std::vector<std::size_t> fit;
   fit.reserve(snapshot.candidates.size());
-  std::optional<std::size_t> preferred;
   for (std::size_t i = 0; i < snapshot.candidates.size(); ++i) {
     const Candidate& candidate = snapshot.candidates[i];
-    choice.costs.push_back(cost_of(candidate, snapshot));
-    if (candidate.tier >= Tier::down || !(candidate.weight > 0)) continue;
-    fit.push_back(i);
-    if (snapshot.preferred == candidate.host) preferred = i;
+    choice.costs.push_back(rule.cost(candidate, snapshot));
+    if (candidate.tier < Tier::down && candidate.weight > 0) fit.push_back(i);
   }
   if (fit.empty()) return choice;
-
-  const Order order{snapshot, choice.costs};
-  std::iter_swap(fit.begin(), std::min_element(fit.begin(), fit.end(), order));
-  const Tier best_tier = snapshot.candidates[fit.front()].tier;
-  std::size_t first = fit.front();
-  if (preferred && snapshot.candidates[*preferred].tier == best_tier) {
-    first = *preferred;
-    choice.reason = Reason::client;
-  } else {
-    bool tied = false;
-    first = in_turn(fit, order, tied);
-    choice.took_turn = tied || snapshot.by_weight;
-    choice.reason = reason_of(best_tier, snapshot.by_weight ? Reason::by_weight
-                                         : tied             ? Reason::turn
-                                                            : Reason::least_cost);
-  }
-  std::iter_swap(fit.begin(), std::find(fit.begin(), fit.end(), first));
-  const std::size_t tried = std::min(kTried, fit.size());
-  std::partial_sort(fit.begin() + 1, fit.begin() + static_cast<std::ptrdiff_t>(tried), fit.end(), order);
-  choice.hosts.reserve(tried);
-  for (std::size_t i = 0; i < tried; ++i) choice.hosts.push_back(snapshot.candidates[fit[i]].host);
+  const Order order{snapshot, choice.costs, rule.by_turn_alone};
+  put_first(fit, order, rule, choice);
+  const std::size_t most = std::min(tried, fit.size());
+  std::partial_sort(fit.begin() + 1, fit.begin() + static_cast<std::ptrdiff_t>(most), fit.end(), order);
+  choice.hosts.reserve(most);
+  for (std::size_t i = 0; i < most; ++i) choice.hosts.push_back(snapshot.candidates[fit[i]].host);
   return choice;
+}
+
+}  // namespace
+
+Choice predict(const Snapshot& snapshot, std::size_t tried) {
+  return choose(snapshot, {predicted_cost, snapshot.by_weight, std::nullopt}, tried);
+}
+
+Choice relay_predict(const Snapshot& snapshot, Draw draw, std::size_t tried) {
+  return choose(snapshot, {in_flight_cost, false, draw}, tried);
 }
 
 const Candidate& candidate_of(const Snapshot& snapshot, std::size_t host) {

@@ -184,10 +184,25 @@ TEST(Policy, WithConfiguredWeightsCallsAOneCoreHostIdleUpToOneAndAQuarter) {
   EXPECT_GT(choice.costs[1].cost, 0);
 }
 
-TEST(Policy, GivesAHostInSlowStartNoTurnsForBeingIdle) {
+// An idle pool sent a host that had come back nothing for ten seconds.
+TEST(Policy, GivesAnEmptyHostInSlowStartItsTurnAtOnce) {
   Snapshot snapshot = of({idle(0), idle(1)});
+  snapshot.candidates[0].up_since = at(1000);
+  EXPECT_EQ(predict(snapshot).hosts.front(), 0U);
   snapshot.weights_count = true;
-  snapshot.candidates[0].up_since = at(995);
+  EXPECT_EQ(predict(snapshot).hosts.front(), 0U);
+}
+
+TEST(Policy, GivesAHostInSlowStartASecondRequestOnlyWhenTheOthersAreFarBusier) {
+  Snapshot snapshot = of({idle(0), idle(1)});
+  snapshot.candidates[0].up_since = at(1000);
+  snapshot.candidates[0].prediction.requests = 1;
+  snapshot.candidates[1].prediction.requests = 9.9;
+  EXPECT_EQ(predict(snapshot).hosts.front(), 1U);
+  snapshot.candidates[1].prediction.requests = 10.1;
+  EXPECT_EQ(predict(snapshot).hosts.front(), 0U);
+  snapshot.weights_count = true;
+  snapshot.candidates[1].prediction.requests = 1.5;  // not empty, so idle or not, its ramp counts
   EXPECT_EQ(predict(snapshot).hosts.front(), 1U);
 }
 
@@ -196,12 +211,13 @@ TEST(Policy, RampsAHostUpFromATenthInTenSeconds) {
   snapshot.candidates[0].up_since = at(1000);
   snapshot.candidates[1].up_since = at(995);
   snapshot.candidates[2].up_since = at(990);
+  snapshot.candidates[0].prediction.requests = 1;
   const Choice choice = predict(snapshot);
   EXPECT_DOUBLE_EQ(choice.costs[0].ramp, 0.1);
   EXPECT_DOUBLE_EQ(choice.costs[1].ramp, 0.5);
   EXPECT_DOUBLE_EQ(choice.costs[2].ramp, 1);
   EXPECT_DOUBLE_EQ(choice.costs[3].ramp, 1);
-  EXPECT_DOUBLE_EQ(choice.costs[0].cost, 2.5);
+  EXPECT_DOUBLE_EQ(choice.costs[0].cost, 2.75);  // (1 / 0.1 + 1) / 4
 }
 
 TEST(Policy, LetsAReturnedHostHaveItsPartBeforeTheRampEnds) {
