@@ -21,11 +21,12 @@ OUR_CPPFLAGS := -I. -I$(BUILD)/gen -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -DSYSC
 OUR_CXXFLAGS := -std=c++20 -pthread -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast \
                 -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual -Wformat=2 -Wimplicit-fallthrough $(WERROR)
 COMPILE = $(CXX) $(OUR_CPPFLAGS) $(CPPFLAGS) $(OUR_CXXFLAGS) $(CXXFLAGS) $(SANITIZE)
-LINK    = $(CXX) -pthread $(CXXFLAGS) $(SANITIZE) $(LDFLAGS) $(STATIC) -o $@ $^ $(LDLIBS)
+LINK    = $(QUIET)$(CXX) -pthread $(CXXFLAGS) $(SANITIZE) $(LDFLAGS) $(STATIC) -o $@ $^ $(LDLIBS)
+
+# V=1 shows the commands
+QUIET   = $(if $(V),,@echo '  $@';)
 
 # One archive a room, listed from the top floor down: the linker takes from each only what a program needs.
-base   := loadprobe/base
-probe  := loadprobe
 rooms  := balance/ctl balance/forms balance/front balance/watch balance/table balance/pool balance/ground loadprobe loadprobe/base
 archive = $(patsubst %,$(BUILD)/lib/%.a,$(subst /,-,$(1)))
 sources = $(filter-out %_main.cc,$(wildcard $(1)/*.cc))
@@ -43,7 +44,7 @@ all: $(programs)  ## build the programs into build/bin
 
 $(BUILD)/%.o: %.cc $(BUILD)/flags | $(pages)
 	@mkdir -p $(@D)
-	$(COMPILE) -MMD -MP -c -o $@ $<
+	$(QUIET)$(COMPILE) -MMD -MP -c -o $@ $<
 $(BUILD)/flags: FORCE  # changes only when the command does, so new flags rebuild
 	@mkdir -p $(@D); echo '$(COMPILE)' | cmp -s - $@ || echo '$(COMPILE)' > $@
 # The bodies of our own replies, as string literals that balance/ground/pages.cc includes.
