@@ -65,8 +65,13 @@ int check() {
 int answer_one_request() {
   base::Result<balance::ConfigFile> file = balance::Front::read(config_file());
   if (!file) {
+    const balance::RawRequest raw = balance::raw_request(environ);
+    balance::Request request;
+    request.query = raw.query_string;
+    request.path_info = raw.path_info;
+    request.content_type = raw.content_type;
     const balance::Reply reply = balance::unavailable(
-        balance::Request{}, balance::Config{},
+        request, balance::Config{},
         "The balancer's configuration cannot be used. The web server's error log says what is wrong with it.");
     if (const base::Status told = balance::answer_cgi(balance::to_cgi(reply, balance::Method::get), environ); !told) {
       return complain(told.error());

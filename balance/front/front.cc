@@ -161,7 +161,7 @@ std::string Front::respond(const char* const* variables) {
   }
   try {
     const std::shared_lock lock(mutex_);
-    return to_cgi(internal_error(state_.config), Method::get);
+    return to_cgi(internal_error(state_.config, format_of(raw_request(variables))), Method::get);
   } catch (const std::exception&) {
     return std::string(kLastResort);
   }
@@ -171,8 +171,9 @@ std::string Front::answer(const char* const* variables, base::Instant now) {
   constexpr std::uint64_t kStep = 0x9e3779b97f4a7c15U;
   Draw draw{seed_.fetch_add(kStep, std::memory_order_relaxed)};
   const std::shared_lock lock(mutex_);
-  base::Result<Request> request = parse_request(raw_request(variables), state_.config);
-  if (!request) return to_cgi(bad_request(state_.config, request.error().what), Method::get);
+  const RawRequest raw = raw_request(variables);
+  base::Result<Request> request = parse_request(raw, state_.config);
+  if (!request) return to_cgi(bad_request(state_.config, format_of(raw), request.error().what), Method::get);
   Table* table = state_.table && state_.table->intact() ? &*state_.table : nullptr;
   return to_cgi(decide_and_dispatch(*request, state_.config, table, now, draw).reply, request->method);
 }

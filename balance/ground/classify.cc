@@ -148,7 +148,7 @@ bool is_page_follow_up(const Query& query) {
 // By what the query and the path info say alone: document, image, data or page.
 Verdict classify_query(std::string_view path_info, const Query& query, const Config& config) {
   const std::size_t segments = segments_of(path_info);
-  if (segments > 1) return {Class::document, "path info: OGC API"};
+  if (is_ogc_api(path_info)) return {Class::document, "path info: OGC API"};
   const std::optional<std::string_view> mode = query.find("mode");
   const std::string mode_name = base::lower(mode.value_or(""));
   const auto* known = std::ranges::find(kModes, std::string_view(mode_name), &Named::name);
@@ -160,6 +160,8 @@ Verdict classify_query(std::string_view path_info, const Query& query, const Con
 }
 
 }  // namespace
+
+bool is_ogc_api(std::string_view path_info) { return segments_of(path_info) > 1; }
 
 Verdict classify(const Question& question, const Config& config) {
   switch (question.method) {

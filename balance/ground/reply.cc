@@ -48,19 +48,23 @@ void add_cors(Reply& reply, const Config& config) {
   if (!config.cors_origin.empty()) reply.headers.emplace_back("Access-Control-Allow-Origin", config.cors_origin);
 }
 
-void add_html(Reply& reply, std::string body) {
-  reply.headers.emplace_back("Content-Type", "text/html; charset=utf-8");
-  reply.headers.emplace_back("Content-Length", std::to_string(body.size()));
-  reply.body = std::move(body);
+void add_body(Reply& reply, Document document) {
+  reply.headers.emplace_back("Content-Type", document.type);
+  reply.headers.emplace_back("Content-Length", std::to_string(document.body.size()));
+  reply.body = std::move(document.body);
 }
 
-Reply page_reply(int status, const Config& config, std::string body) {
+Reply trouble(int status, Page which, Format format, const Config& config, std::string_view reason) {
   Reply reply;
   reply.status = status;
   reply.headers.emplace_back("Cache-Control", "no-store");
   if (status == 503) reply.headers.emplace_back("Retry-After", kRetryAfterSeconds);
   add_cors(reply, config);
-  add_html(reply, std::move(body));
+  add_body(reply, document(which, format,
+                           {{"reason", reason},
+                            {"seconds", kRetryAfterSeconds},
+                            {"status", std::to_string(status)},
+                            {"title", phrase_of(status)}}));
   return reply;
 }
 
@@ -186,7 +190,7 @@ Reply redirect(const Request& request, const HostConfig& host, const Config& con
   reply.headers.emplace_back("Cache-Control", "no-store");
   add_cors(reply, config);
   if (config.host_header) reply.headers.emplace_back("X-Balance-Host", host.name);
-  add_html(reply, std::move(body));
+  add_body(reply, {"text/html; charset=utf-8", std::move(body)});
   return reply;
 }
 
@@ -209,18 +213,28 @@ Reply options_reply(const Request& request, const Config& config) {
   return reply;
 }
 
-Reply unavailable(const Request&, const Config& config, std::string_view reason) {
-  return page_reply(503, config, page(Page::unavailable, {{"reason", reason}, {"seconds", kRetryAfterSeconds}}));
+Format format_of(const Request& request) {
+  return asked_format({.query = request.query, .path_info = request.path_info, .content_type = request.content_type});
 }
 
-Reply loop_detected(const Request&, const Config& config) {
-  return page_reply(508, config, page(Page::loop_detected, {{"reason", reason_of(Target::loop)}}));
+Format format_of(const RawRequest& raw) {
+  return asked_format({.query = raw.query_string, .path_info = raw.path_info, .content_type = raw.content_type});
 }
 
-Reply bad_request(const Config& config, std::string_view reason) {
-  return page_reply(400, config, page(Page::bad_request, {{"reason", reason}}));
+Reply unavailable(const Request& request, const Config& config, std::string_view reason) {
+  return trouble(503, Page::unavailable, format_of(request), config, reason);
 }
 
-Reply internal_error(const Config& config) { return page_reply(500, config, page(Page::internal_error, {})); }
+Reply loop_detected(const Request& request, const Config& config) {
+  return trouble(508, Page::loop_detected, format_of(request), config, reason_of(Target::loop));
+}
+
+Reply bad_request(const Config& config, Format format, std::string_view reason) {
+  return trouble(400, Page::bad_request, format, config, reason);
+}
+
+Reply internal_error(const Config& config, Format format) {
+  return trouble(500, Page::internal_error, format, config, "");
+}
 
 }  // namespace balance

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "balance/ground/config.h"
+#include "balance/ground/format.h"
 #include "balance/ground/request.h"
 
 namespace balance {
@@ -54,10 +55,14 @@ Reply redirect(const Request& request, const HostConfig& host, const Config& con
 // The bytes of that Location.
 std::string location(const Request& request, const HostConfig& host);
 
+// The body says what happened in the format that the request asks for: a page for people, or an exception document.
+Format format_of(const Request& request);
+Format format_of(const RawRequest& raw);  // of one that was not understood
+
 Reply options_reply(const Request& request, const Config& config);                         // 204
-Reply unavailable(const Request& request, const Config& config, std::string_view reason);  // 503, Retry-After, page
-Reply loop_detected(const Request& request, const Config& config);                         // 508, page
-Reply bad_request(const Config& config, std::string_view reason);                          // 400, page
-Reply internal_error(const Config& config);                                                // 500, page
+Reply unavailable(const Request& request, const Config& config, std::string_view reason);  // 503, Retry-After
+Reply loop_detected(const Request& request, const Config& config);                         // 508
+Reply bad_request(const Config& config, Format format, std::string_view reason);           // 400
+Reply internal_error(const Config& config, Format format);                                 // 500
 
 }  // namespace balance

@@ -200,6 +200,7 @@ Result<Request> parse_request(const RawRequest& raw, const Config& config) {
   request.client_on_https = on_https || (config.public_url && config.public_url->scheme == Scheme::https);
   request.client = client_of(raw, config);
   request.has_origin = !raw.origin.empty();
+  request.content_type = raw.content_type;
   request.asked_headers = header_list(raw.access_control_request_headers);
   const std::string decoded_path = percent_decoded(request.path);
   Verdict verdict = classify({.method = request.method,

@@ -42,6 +42,7 @@ struct Request {
   bool client_on_https = false;  // HTTPS=on, or X-Forwarded-Proto of a trusted proxy, or public-url is https
   std::optional<base::Address> client;  // REMOTE_ADDR, or what trusted proxies say of it
   bool has_origin = false;
+  std::string content_type;   // of a body
   std::string asked_headers;  // Access-Control-Request-Headers, if it is a well-formed list, else ""
   Class class_ = Class::page;
   std::string why;                 // of the class, one phrase: 'request=GetMap'
@@ -64,6 +65,9 @@ struct Verdict {
 };
 // The first class that fits, in the order of the enumeration.
 Verdict classify(const Question& question, const Config& config);
+
+// Whether the path behind the script names more than a map: '/WORLD/ogcapi'.
+bool is_ogc_api(std::string_view path_info);
 
 // Understands a request. Errors (Fault::input): a method that is no HTTP token. Everything else has some class.
 base::Result<Request> parse_request(const RawRequest& raw, const Config& config);

@@ -39,7 +39,7 @@ Reply nobody(const Request& request, const Config& config) {
     case Target::loop:
       return loop_detected(request, config);
   }
-  return internal_error(config);
+  return internal_error(config, format_of(request));
 }
 
 Decision sent(const Request& request, const Config& config, const Plan& plan, Choice choice) {

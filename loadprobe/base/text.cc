@@ -77,7 +77,8 @@ bool is_printable(char32_t code) {
   const bool control = code < 0x20 || (code >= 0x7F && code < 0xA0);
   const bool turns_text = (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069) || code == 0x200E ||
                           code == 0x200F || code == 0xFEFF;
-  return !control && !turns_text;
+  const bool character = (code & 0xFFFEU) != 0xFFFE;  // U+FFFE and its like are none, and XML refuses them
+  return !control && !turns_text && character;
 }
 
 }  // namespace

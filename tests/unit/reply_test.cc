@@ -256,6 +256,40 @@ TEST(Unavailable, Is503WithAPageThatNamesTheReason) {
   EXPECT_TRUE(to_cgi(reply, Method::get).starts_with("Status: 503 Service Unavailable\r\n"));
 }
 
+TEST(Unavailable, Is503WithAnExceptionForAMapClient) {
+  const Config config = config_of();
+  const Request request = request_of(get("SERVICE=WMS&VERSION=1.1.1&REQUEST=GetMap&EXCEPTIONS=BLANK"), config);
+  const Reply reply = unavailable(request, config, "because");
+  EXPECT_EQ(reply.status, 503);
+  EXPECT_EQ(header(reply, "Retry-After"), "5");
+  EXPECT_EQ(header(reply, "Access-Control-Allow-Origin"), "*");
+  EXPECT_EQ(header(reply, "Content-Type"), "application/vnd.ogc.se_xml; charset=utf-8");
+  EXPECT_EQ(header(reply, "Content-Length"), std::to_string(reply.body.size()));
+  EXPECT_NE(reply.body.find("For the administrator: because</ServiceException>"), std::string::npos);
+}
+
+TEST(Unavailable, IsAProblemForAClientOfTheOgcApi) {
+  const Config config = config_of();
+  RawRequest raw = get("f=json");
+  raw.request_uri = "/cgi-bin/mapserv/WORLD/ogcapi?f=json";
+  const Reply reply = unavailable(request_of(raw, config), config, "because");
+  EXPECT_EQ(header(reply, "Content-Type"), "application/problem+json");
+  EXPECT_TRUE(reply.body.starts_with("{\"type\": \"about:blank\", \"status\": 503, \"title\": \"Service Unavailable\""))
+      << reply.body;
+}
+
+TEST(Replies, ToOneThatWasNotUnderstoodAreInItsFormat) {
+  RawRequest raw = get("SERVICE=WFS&VERSION=1.1.0&REQUEST=GetFeature");
+  EXPECT_EQ(format_of(raw), Format::wfs_1_1);
+  raw.method = "POST";
+  raw.query_string = "";
+  raw.content_type = "text/xml";
+  EXPECT_EQ(format_of(raw), Format::wfs_1_1);
+  EXPECT_EQ(format_of(request_of(raw)), Format::wfs_1_1);
+  EXPECT_EQ(header(bad_request(config_of(), format_of(raw), "x"), "Content-Type"), "text/xml; charset=utf-8");
+  EXPECT_EQ(header(internal_error(config_of(), format_of(raw)), "Content-Type"), "text/xml; charset=utf-8");
+}
+
 TEST(Unavailable, TellsNoInsideUrl) {
   const Config config = config_of("", "host = a inside-only=http://10.0.0.15:8080\n");
   const Request request = request_of(get("mode=map"), config);
@@ -269,10 +303,11 @@ TEST(Replies, OfOurOwnFaultsHaveTheirStatus) {
   const Config config = config_of();
   const Request request = request_of(get("mode=map"), config);
   EXPECT_TRUE(to_cgi(loop_detected(request, config), Method::get).starts_with("Status: 508 Loop Detected\r\n"));
-  EXPECT_TRUE(to_cgi(bad_request(config, "x"), Method::get).starts_with("Status: 400 Bad Request\r\n"));
-  EXPECT_TRUE(to_cgi(internal_error(config), Method::get).starts_with("Status: 500 Internal Server Error\r\n"));
+  EXPECT_TRUE(to_cgi(bad_request(config, Format::html, "x"), Method::get).starts_with("Status: 400 Bad Request\r\n"));
+  EXPECT_TRUE(
+      to_cgi(internal_error(config, Format::html), Method::get).starts_with("Status: 500 Internal Server Error\r\n"));
   EXPECT_EQ(header(loop_detected(request, config), "Retry-After"), "(none)");
-  EXPECT_EQ(header(internal_error(config), "Access-Control-Allow-Origin"), "*");
+  EXPECT_EQ(header(internal_error(config, Format::html), "Access-Control-Allow-Origin"), "*");
 }
 
 }  // namespace

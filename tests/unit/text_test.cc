@@ -136,6 +136,8 @@ TEST(Text, PrintableKeepsWordsOfAnyScriptAndNothingThatActs) {
 TEST(Text, PrintableReplacesInvalidBytesOneByOne) {
   EXPECT_EQ(printable("\xFF\xC0\xAF\xE2\x82", 200), "?????");
   EXPECT_EQ(printable("\xED\xA0\x80", 200), "???");
+  EXPECT_EQ(printable("\xEF\xBF\xBE\xEF\xBF\xBF\xF0\x9F\xBF\xBF", 200),
+            "???");  // noncharacters: no XML with them is read
   EXPECT_EQ(printable("\xF4\x90\x80\x80?", 200), "?????");
 }
 
