@@ -69,6 +69,8 @@ std::string action_text(const Plan& plan) {
   switch (plan.action) {
     case Action::answer_options:
       return "answered by the balancer itself";
+    case Action::answer_loop:
+      return "refused: it came through this balancer before";
     case Action::redirect_302:
       return "redirect with 302";
     case Action::redirect_307:
@@ -95,6 +97,8 @@ std::string reason_text(Reason reason) {
       return "no serving host is usable; it is a backup";
     case Reason::silent:
       return "no host is known to be usable; this one has only fallen silent";
+    case Reason::failed:
+      return "relayed requests failed on every host just now; this one is tried all the same";
     case Reason::nobody:
       return "there is no host to send to";
   }
@@ -187,8 +191,8 @@ base::Result<Explanation> explain(const Inquiry& asked, const Config& config, co
         text + "chosen     by weight: there is no table\n" + choice_lines(decision, config) + reply_lines(decision),
         decision.reply.status};
   }
-  const Snapshot snapshot = snapshot_for(*request, config, *table, now, draw);
-  const Decision decision = decide(*request, config, plan, snapshot);
+  const Snapshot snapshot = snapshot_for(*request, config, plan, *table, now, draw);
+  const Decision decision = decide(*request, config, plan, snapshot, draw);
   text += "chosen     " + believed(snapshot, table->pool().value_or(PoolStanding{})) + "\n";
   if (snapshot.preferred && *snapshot.preferred < config.hosts.size()) {
     text += "client     got its page from " + config.hosts[*snapshot.preferred].name + "\n";

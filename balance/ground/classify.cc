@@ -139,12 +139,6 @@ Verdict classify_operation(const Query& query, const Config& config) {
   return {operation->class_, why};
 }
 
-// mapserv's page of one client: the files that these name are on the host that wrote them.
-bool is_page_follow_up(const Query& query) {
-  const auto has_value = [&query](std::string_view key) { return !query.find(key).value_or("").empty(); };
-  return has_value("id") || has_value("queryfile") || query.has("savequery");
-}
-
 // By what the query and the path info say alone: document, image, data or page.
 Verdict classify_query(std::string_view path_info, const Query& query, const Config& config) {
   const std::size_t segments = segments_of(path_info);
@@ -152,40 +146,40 @@ Verdict classify_query(std::string_view path_info, const Query& query, const Con
   const std::optional<std::string_view> mode = query.find("mode");
   const std::string mode_name = base::lower(mode.value_or(""));
   const auto* known = std::ranges::find(kModes, std::string_view(mode_name), &Named::name);
-  if (known != kModes.end()) return {known->class_, "mode=" + mode_name, is_page_follow_up(query)};
+  if (known != kModes.end()) return {known->class_, "mode=" + mode_name, names_page_files(query)};
   if (query.has("service") || query.has("request")) return classify_operation(query, config);
   if (mode_name == "ows" || mode_name == "wfs") return {Class::document, "mode=" + mode_name + " without request"};
   if (segments == 1 && !mode) return {Class::document, "path info without mode, service and request"};
-  return {Class::page, mode ? "unknown mode=" + quoted(*mode) : "no mode", is_page_follow_up(query)};
+  return {Class::page, mode ? "unknown mode=" + quoted(*mode) : "no mode", names_page_files(query)};
 }
 
 }  // namespace
 
+bool names_page_files(const Query& query) {
+  const auto has_value = [&query](std::string_view key) { return !query.find(key).value_or("").empty(); };
+  return has_value("id") || has_value("queryfile") || query.has("savequery");
+}
+
 bool is_ogc_api(std::string_view path_info) { return segments_of(path_info) > 1; }
 
 Verdict classify(const Question& question, const Config& config) {
-  switch (question.method) {
-    case Method::options:
-      return {Class::options, "OPTIONS"};
-    case Method::post:
-      return {Class::body, "POST"};
-    case Method::other:
-      return {Class::body, "neither GET nor HEAD"};
-    case Method::get:
-    case Method::head:
-      break;
-  }
+  if (question.method == Method::options) return {Class::options, "OPTIONS"};
+  const Query query(question.query);
+  Verdict verdict = classify_query(question.path_info, query, config);
+  verdict.content = verdict.class_;
+  const auto instead = [&verdict](Class c, std::string why) {
+    return Verdict{c, std::move(why), verdict.is_page_follow_up, verdict.content};
+  };
+  if (question.method == Method::post) return instead(Class::body, "POST");
+  if (question.method == Method::other) return instead(Class::body, "neither GET nor HEAD");
   if (const std::string_view prefix = artifact_prefix(question.path, config); !prefix.empty()) {
     return {Class::artifact, "path under " + std::string(prefix)};
   }
-  const Query query(question.query);
-  Verdict verdict = classify_query(question.path_info, query, config);
   if (std::string why = why_private(question, config); !why.empty()) {
-    return {Class::private_, std::move(why), verdict.is_page_follow_up};
+    return instead(Class::private_, std::move(why));
   }
   if (verdict.class_ != Class::document && question.location_bytes > config.long_bytes) {
-    return {Class::long_, "Location of " + std::to_string(question.location_bytes) + " bytes",
-            verdict.is_page_follow_up};
+    return instead(Class::long_, "Location of " + std::to_string(question.location_bytes) + " bytes");
   }
   return verdict;
 }

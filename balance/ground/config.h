@@ -50,10 +50,15 @@ struct ProbeConfig {
   std::optional<base::Seconds> interval, expire;
 };
 
-// Accepted and checked for the program that relays.
+// For the program that relays.
 struct RelayConfig {
-  base::Seconds connect_timeout{2};
-  base::Seconds response_timeout{120};
+  base::Seconds connect_timeout{2};                        // TCP and TLS
+  base::Seconds response_timeout{120};                     // from the request sent to the first byte of the answer
+  base::Seconds stall_timeout{30};                         // without a byte either way once the answer has begun
+  std::uint64_t max_body_bytes = std::uint64_t{64} << 20;  // of a client's request; more is answered by 413
+  std::string spool_dir = "/var/tmp";                      // for bodies of more than 1 MB
+  std::string ca_file;                                     // PEM, for hosts on https; "": the system's
+  bool verify = true;                                      // certificates of hosts on https
 };
 
 struct Config {

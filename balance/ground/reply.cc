@@ -29,10 +29,16 @@ std::string_view phrase_of(int status) {
       return "Temporary Redirect";
     case 400:
       return "Bad Request";
+    case 413:
+      return "Content Too Large";
     case 500:
       return "Internal Server Error";
+    case 502:
+      return "Bad Gateway";
     case 503:
       return "Service Unavailable";
+    case 504:
+      return "Gateway Timeout";
     case 508:
       return "Loop Detected";
     default:
@@ -95,17 +101,34 @@ Plan relay_or_refuse(Relaying relaying, std::string setting) {
   return {Action::refuse, std::move(setting)};
 }
 
-std::string path_on(const Request& request, const HostConfig& host) {
-  if (request.class_ == Class::artifact) return request.path;
-  const bool at_root = host.script == "/" && !request.path_info.empty();
-  return (at_root ? "" : host.script) + request.path_info;
+Plan redirect_or_relay(Action action, const Config& config, Relaying relaying) {
+  return {action, "", relaying == Relaying::built_in && config.mode != Mode::redirect};
+}
+
+// The configured answer to a class, and where there is none what the mode makes of it.
+Plan plan_of(Class c, const Config& config, Relaying relaying) {
+  if (c == Class::options) return {Action::answer_options, ""};
+  switch (config.answers[static_cast<std::size_t>(c)]) {
+    case Answer::redirect:
+      return redirect_or_relay(Action::redirect_302, config, relaying);
+    case Answer::redirect_307:
+      return redirect_or_relay(Action::redirect_307, config, relaying);
+    case Answer::relay:
+      return relay_or_refuse(relaying, "answer." + std::string(name_of(c)));
+    case Answer::by_default:
+      break;
+  }
+  if (config.mode == Mode::relay) return relay_or_refuse(relaying, "mode");
+  const Action action = default_action(c, config.mode, relaying);
+  return action == Action::relay ? Plan{action, ""} : redirect_or_relay(action, config, relaying);
 }
 
 }  // namespace
 
 std::string to_cgi(const Reply& reply, Method method) {
   std::string out = "Status: " + std::to_string(reply.status);
-  out.append(1, ' ').append(phrase_of(reply.status)).append("\r\n");
+  assert(is_one_line(reply.phrase));
+  out.append(1, ' ').append(reply.phrase.empty() ? phrase_of(reply.status) : reply.phrase).append("\r\n");
   for (const auto& [name, value] : reply.headers) {
     assert(is_one_line(name) && is_one_line(value));
     out.append(name).append(": ").append(value).append("\r\n");
@@ -116,19 +139,30 @@ std::string to_cgi(const Reply& reply, Method method) {
 }
 
 Plan plan_for(const Request& request, const Config& config, Relaying relaying) {
-  if (request.class_ == Class::options) return {Action::answer_options, ""};
-  switch (config.answers[static_cast<std::size_t>(request.class_)]) {
-    case Answer::redirect:
-      return {Action::redirect_302, ""};
-    case Answer::redirect_307:
-      return {Action::redirect_307, ""};
-    case Answer::relay:
-      return relay_or_refuse(relaying, "answer." + std::string(name_of(request.class_)));
-    case Answer::by_default:
-      break;
+  if (request.is_relayed_round && request.class_ != Class::options) return {Action::answer_loop, ""};
+  return plan_of(request.class_, config, relaying);
+}
+
+bool relays_all(const Config& config) {
+  if (config.mode != Mode::relay) return false;
+  return std::ranges::all_of(config.answers,
+                             [](Answer answer) { return answer == Answer::by_default || answer == Answer::relay; });
+}
+
+bool ever_relays(const Config& config) {
+  for (std::size_t c = 0; c < kClasses; ++c) {
+    if (plan_of(static_cast<Class>(c), config, Relaying::built_in).action == Action::relay) return true;
   }
-  if (config.mode == Mode::relay) return relay_or_refuse(relaying, "mode");
-  return {default_action(request.class_, config.mode, relaying), ""};
+  if (config.mode == Mode::redirect) return false;
+  return std::ranges::any_of(config.hosts, [&config](const HostConfig& host) {
+    return !host.public_url || (host.public_url->scheme == Scheme::http && !config.allow_downgrade);
+  });
+}
+
+std::string path_on(const Request& request, const HostConfig& host) {
+  if (request.class_ == Class::artifact) return request.path;
+  const bool at_root = host.script == "/" && !request.path_info.empty();
+  return (at_root ? "" : host.script) + request.path_info;
 }
 
 std::string_view name_of(Target target) {
@@ -170,6 +204,28 @@ Target target_of(const Request& request, const HostConfig& host, const Config& c
   }
   const bool is_downgrade = request.client_on_https && host.public_url->scheme != Scheme::https;
   return is_downgrade && !config.allow_downgrade ? Target::downgrade : Target::fit;
+}
+
+// The balancer may be known under a name of its own: public-url, or what this request says.
+Target relay_target_of(const Request& request, const HostConfig& host, const Config& config) {
+  HostConfig by_inside = host;
+  by_inside.public_url = host.inside;
+  const bool is_own_path = same_server(host.inside, request.self) &&
+                           percent_decoded(path_on(request, host)) == percent_decoded(request.path);
+  if (is_own_path || is_loop(by_inside, request.self)) return Target::loop;
+  return config.public_url && is_loop(by_inside, *config.public_url) ? Target::loop : Target::fit;
+}
+
+Target target_of(const Request& request, const HostConfig& host, const Config& config, const Plan& plan) {
+  if (plan.action == Action::relay) return relay_target_of(request, host, config);
+  const Target target = target_of(request, host, config);
+  const bool only_relayed = target == Target::inside_only || target == Target::downgrade;
+  return only_relayed && plan.or_relay ? relay_target_of(request, host, config) : target;
+}
+
+Action action_at(const Request& request, const HostConfig& host, const Config& config, const Plan& plan) {
+  if (plan.action == Action::relay) return plan.action;
+  return plan.or_relay && target_of(request, host, config) != Target::fit ? Action::relay : plan.action;
 }
 
 std::string location(const Request& request, const HostConfig& host) {
@@ -235,6 +291,18 @@ Reply bad_request(const Config& config, Format format, std::string_view reason) 
 
 Reply internal_error(const Config& config, Format format) {
   return trouble(500, Page::internal_error, format, config, "");
+}
+
+Reply too_large(const Request& request, const Config& config) {
+  return trouble(413, Page::too_large, format_of(request), config, "");
+}
+
+Reply bad_gateway(const Request& request, const Config& config, std::string_view reason) {
+  return trouble(502, Page::bad_gateway, format_of(request), config, reason);
+}
+
+Reply gateway_timeout(const Request& request, const Config& config, std::string_view reason) {
+  return trouble(504, Page::gateway_timeout, format_of(request), config, reason);
 }
 
 }  // namespace balance

@@ -16,6 +16,7 @@ namespace balance {
 
 struct Reply {
   int status = 200;
+  std::string phrase;                                        // behind the status; "": the usual one
   std::vector<std::pair<std::string, std::string>> headers;  // without Status; names as they are written
   std::string body;                                          // not sent for HEAD
 };
@@ -30,6 +31,7 @@ enum class Relaying : std::uint8_t { absent, built_in };
 // What is to be done with a request, before a host is chosen.
 enum class Action : std::uint8_t {
   answer_options,  // 204 here
+  answer_loop,     // 508 here: the request came through this balancer before
   redirect_302,
   redirect_307,
   relay,   // only with Relaying::built_in
@@ -38,9 +40,16 @@ enum class Action : std::uint8_t {
 struct Plan {
   Action action = Action::redirect_302;
   std::string setting;  // for refuse: 'answer.image', 'mode'
+  // For redirects: a host to which no redirect may lead (inside-only, or http for a client on https) is relayed to.
+  bool or_relay = false;
 };
 // The answer to the request's class, as mode and answer.* say.
 Plan plan_for(const Request& request, const Config& config, Relaying relaying);
+
+// Whether every request that needs a host is relayed: mode = relay, and no class has another answer.
+bool relays_all(const Config& config);
+// Whether any request is ever relayed with this configuration: where not, the program that cannot relay will do.
+bool ever_relays(const Config& config);
 
 // Whether this host may be the target of a redirect of this request: it has a public URL, no downgrade from https
 // unless allowed, and is no loop. The reason where not.
@@ -48,6 +57,16 @@ enum class Target : std::uint8_t { fit, inside_only, downgrade, loop };
 std::string_view name_of(Target target);    // 'fit', 'inside-only', 'downgrade', 'loop'
 std::string_view reason_of(Target target);  // a sentence for unavailable() that names the setting; "" for fit
 Target target_of(const Request& request, const HostConfig& host, const Config& config);
+// The same for a relay: fit, or a loop.
+Target relay_target_of(const Request& request, const HostConfig& host, const Config& config);
+// The same for either, as the plan has it.
+Target target_of(const Request& request, const HostConfig& host, const Config& config, const Plan& plan);
+// What the plan comes to with this host: its action, or a relay where only that can reach the host.
+// REQUIRES: target_of(..., plan) == Target::fit.
+Action action_at(const Request& request, const HostConfig& host, const Config& config, const Plan& plan);
+
+// The script and path info on this host, or the whole path of an artifact: '/cgi-bin/mapserv/ogcapi'.
+std::string path_on(const Request& request, const HostConfig& host);
 
 // 302 or 307 to the host: absolute URL whose scheme, authority and script come from the configuration alone.
 // REQUIRES: target_of(...) == Target::fit.
@@ -64,5 +83,8 @@ Reply unavailable(const Request& request, const Config& config, std::string_view
 Reply loop_detected(const Request& request, const Config& config);                         // 508
 Reply bad_request(const Config& config, Format format, std::string_view reason);           // 400
 Reply internal_error(const Config& config, Format format);                                 // 500
+Reply too_large(const Request& request, const Config& config);  // 413 that names relay.max-body
+Reply bad_gateway(const Request& request, const Config& config, std::string_view reason);      // 502
+Reply gateway_timeout(const Request& request, const Config& config, std::string_view reason);  // 504
 
 }  // namespace balance

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "balance/ground/header_rules.h"
+#include "balance/ground/relay_request.h"
 #include "loadprobe/base/text.h"
 
 namespace balance {
@@ -40,15 +42,6 @@ constexpr std::array kVariables = {
     Variable{"HTTP_ACCESS_CONTROL_REQUEST_METHOD", &RawRequest::access_control_request_method},
     Variable{"HTTP_ACCESS_CONTROL_REQUEST_HEADERS", &RawRequest::access_control_request_headers},
 };
-
-// RFC 9110 5.6.2.
-bool is_token(std::string_view text) {
-  static constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
-  return !text.empty() && std::ranges::all_of(text, [](char c) {
-    const char letter = base::lower(c);
-    return (letter >= 'a' && letter <= 'z') || (c >= '0' && c <= '9') || kMarks.find(c) != std::string_view::npos;
-  });
-}
 
 Method method_of(std::string_view text) {
   if (text == "GET") return Method::get;
@@ -119,6 +112,9 @@ std::optional<base::Address> forwarded_address(std::string_view text) {
   return base::parse_address(text.substr(0, text.rfind(':')));
 }
 
+// Of a list that proxies append to, what the nearest one wrote: the only one that is trusted.
+std::string_view last_of(std::string_view list) { return base::trim(list.substr(list.rfind(',') + 1)); }
+
 // REMOTE_ADDR, or if that is a trusted proxy the last in X-Forwarded-For that is not one.
 std::optional<base::Address> client_of(const RawRequest& raw, const Config& config) {
   std::optional<base::Address> client = base::parse_address(raw.remote_addr);
@@ -132,15 +128,35 @@ std::optional<base::Address> client_of(const RawRequest& raw, const Config& conf
   return client;
 }
 
-Url self_of(const RawRequest& raw, Scheme scheme) {
+// 'maps.example.org', '[::1]:8080' as a Host header has it; nothing else.
+std::optional<Url> named(const std::string& begin, std::string_view authority) {
+  if (authority.empty() || authority.find_first_of("/\\?#") != std::string_view::npos) return std::nullopt;
+  Result<Url> url = parse_url(begin + std::string(authority));
+  return url ? std::optional(*std::move(url)) : std::nullopt;
+}
+
+// What a trusted proxy says of the name and port under which the client knows it.
+std::optional<Url> forwarded_self(const RawRequest& raw, const std::string& begin) {
+  std::optional<Url> url = named(begin, last_of(raw.header("X_FORWARDED_HOST")));
+  const std::optional<std::uint64_t> port = base::whole_number(last_of(raw.header("X_FORWARDED_PORT")));
+  if (!port || *port < 1 || *port > 65535) return url;
+  if (!url) url = named(begin, raw.host);
+  if (url) url->port = static_cast<std::uint16_t>(*port);
+  return url;
+}
+
+enum class Peer : std::uint8_t { anybody, trusted_proxy };
+
+Url self_of(const RawRequest& raw, Scheme scheme, Peer peer) {
   const std::string begin = scheme == Scheme::https ? "https://" : "http://";
-  Result<Url> url = parse_url(begin + std::string(raw.host));
+  std::optional<Url> url = peer == Peer::trusted_proxy ? forwarded_self(raw, begin) : std::nullopt;
+  if (!url) url = named(begin, raw.host);
   if (!url) {
     const bool bare_ipv6 = raw.server_name.find(':') != std::string_view::npos && !raw.server_name.starts_with('[');
     const std::string name = bare_ipv6 ? "[" + std::string(raw.server_name) + "]" : std::string(raw.server_name);
-    url = parse_url(begin + name + (raw.server_port.empty() ? "" : ":" + std::string(raw.server_port)));
+    url = named(begin, name + (raw.server_port.empty() ? "" : ":" + std::string(raw.server_port)));
   }
-  Url self = url ? *std::move(url) : Url{};
+  Url self = url.value_or(Url{});
   self.scheme = scheme;
   self.path = raw.script_name;
   while (self.path.ends_with('/')) self.path.pop_back();
@@ -173,12 +189,21 @@ RawRequest raw_request(const char* const* variables) {
     const std::size_t end = text.find('=');
     if (end == std::string_view::npos) continue;
     const std::string_view name = text.substr(0, end);
+    constexpr std::string_view kHeader = "HTTP_";
+    if (name.size() > kHeader.size() && name.starts_with(kHeader)) {
+      raw.headers.push_back({name.substr(kHeader.size()), text.substr(end + 1)});
+    }
     const auto* variable = std::ranges::find(kVariables, name, &Variable::name);
     if (variable == kVariables.end()) continue;
     std::string_view& field = raw.*(variable->field);
     if (field.data() == nullptr) field = text.substr(end + 1);  // the first, as getenv() has it
   }
   return raw;
+}
+
+std::string_view RawRequest::header(std::string_view name) const {
+  const auto found = std::ranges::find(headers, name, &Header::name);
+  return found == headers.end() ? std::string_view{} : found->value;
 }
 
 Result<Request> parse_request(const RawRequest& raw, const Config& config) {
@@ -196,7 +221,8 @@ Result<Request> parse_request(const RawRequest& raw, const Config& config) {
   const bool from_trusted_proxy = peer && contains(config.trusted_proxies, *peer);
   const bool on_https = base::same_ignoring_case(raw.https, "on") || raw.https == "1" ||
                         (from_trusted_proxy && says_https(raw.x_forwarded_proto));
-  request.self = self_of(raw, on_https ? Scheme::https : Scheme::http);
+  request.self =
+      self_of(raw, on_https ? Scheme::https : Scheme::http, from_trusted_proxy ? Peer::trusted_proxy : Peer::anybody);
   request.client_on_https = on_https || (config.public_url && config.public_url->scheme == Scheme::https);
   request.client = client_of(raw, config);
   request.has_origin = !raw.origin.empty();
@@ -212,7 +238,9 @@ Result<Request> parse_request(const RawRequest& raw, const Config& config) {
                               .location_bytes = location_bytes(request, config)},
                              config);
   request.class_ = verdict.class_;
+  request.content = verdict.content;
   request.why = std::move(verdict.why);
+  request.is_relayed_round = is_relayed_round(raw, config);
   request.is_page_follow_up = verdict.is_page_follow_up;
   return request;
 }

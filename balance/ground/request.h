@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "balance/ground/class.h"
 #include "balance/ground/config.h"
@@ -26,6 +27,15 @@ struct RawRequest {
   std::string_view host, origin, authorization, cookie, user_agent;  // HTTP_*
   std::string_view x_forwarded_for, x_forwarded_proto;               // HTTP_X_FORWARDED_*
   std::string_view access_control_request_method, access_control_request_headers;
+
+  // Every HTTP_* variable, those above too: name without 'HTTP_', as it came ('ACCEPT_LANGUAGE'). In the order of the
+  // gateway; of two with one name the first counts.
+  struct Header {
+    std::string_view name, value;
+  };
+  std::vector<Header> headers;
+  // The value of HTTP_<name>, or "".
+  std::string_view header(std::string_view name) const;
 };
 
 // Fills a RawRequest from 'NAME=value' strings (environ, FCGX_Request::envp), which end with a null pointer.
@@ -35,17 +45,21 @@ enum class Method : std::uint8_t { get, head, post, options, other };
 
 struct Request {
   Method method = Method::get;
-  std::string query;             // safe to stand in a Location: see safe_in_header()
-  std::string path_info;         // from the undecoded REQUEST_URI, safe likewise; "" or '/...'
-  std::string path;              // the whole path that was asked for, script and path info, likewise
-  Url self;                      // how the client named us: scheme, authority, script; for comparison only, it may lie
-  bool client_on_https = false;  // HTTPS=on, or X-Forwarded-Proto of a trusted proxy, or public-url is https
+  std::string query;      // safe to stand in a Location: see safe_in_header()
+  std::string path_info;  // from the undecoded REQUEST_URI, safe likewise; "" or '/...'
+  std::string path;       // the whole path that was asked for, script and path info, likewise
+  // How the client named us: scheme, authority, script; what a trusted proxy says of it comes first. It may lie: never
+  // part of a redirect. No host: nobody said.
+  Url self;
+  bool client_on_https = false;         // HTTPS=on, or X-Forwarded-Proto of a trusted proxy, or public-url is https
   std::optional<base::Address> client;  // REMOTE_ADDR, or what trusted proxies say of it
   bool has_origin = false;
   std::string content_type;   // of a body
   std::string asked_headers;  // Access-Control-Request-Headers, if it is a well-formed list, else ""
   Class class_ = Class::page;
+  Class content = Class::page;     // document, image, data or page: what the query asks for, whatever the class
   std::string why;                 // of the class, one phrase: 'request=GetMap'
+  bool is_relayed_round = false;   // it came through this balancer before: 508
   bool is_page_follow_up = false;  // id, queryfile or savequery: belongs to the host that served this client's page
 };
 
@@ -62,9 +76,13 @@ struct Verdict {
   Class class_ = Class::page;
   std::string why;
   bool is_page_follow_up = false;
+  Class content = Class::page;
 };
 // The first class that fits, in the order of the enumeration.
 Verdict classify(const Question& question, const Config& config);
+
+// Whether a query or form follows up on a page: it names files that are on the host that wrote them.
+bool names_page_files(const Query& query);
 
 // Whether the path behind the script names more than a map: '/WORLD/ogcapi'.
 bool is_ogc_api(std::string_view path_info);

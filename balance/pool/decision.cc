@@ -12,11 +12,11 @@ namespace balance {
 namespace {
 
 // Why this request can be sent to nobody: the milder cause of the hosts that have a weight.
-Target hindrance(const Request& request, const Config& config) {
+Target hindrance(const Request& request, const Config& config, const Plan& plan) {
   Target mildest = Target::loop;
   for (const HostConfig& host : config.hosts) {
     if (host.weight <= 0) continue;
-    const Target target = target_of(request, host, config);
+    const Target target = target_of(request, host, config, plan);
     if (target == Target::fit) return Target::fit;
     if (target != Target::loop && mildest != Target::downgrade) mildest = target;
   }
@@ -27,9 +27,9 @@ bool have_weight(const Config& config) {
   return std::ranges::any_of(config.hosts, [](const HostConfig& host) { return host.weight > 0; });
 }
 
-Reply nobody(const Request& request, const Config& config) {
+Reply nobody(const Request& request, const Config& config, const Plan& plan) {
   if (!have_weight(config)) return unavailable(request, config, "Every map host has weight 0 in the configuration.");
-  const Target target = hindrance(request, config);
+  const Target target = hindrance(request, config, plan);
   switch (target) {
     case Target::fit:
       return unavailable(request, config, "No map host can be reached at the moment.");
@@ -47,20 +47,22 @@ Decision sent(const Request& request, const Config& config, const Plan& plan, Ch
   decision.plan = plan;
   decision.choice = std::move(choice);
   if (decision.choice.hosts.empty()) {
-    decision.reply = nobody(request, config);
+    decision.reply = nobody(request, config, plan);
     return decision;
   }
   decision.host = decision.choice.hosts.front();
-  decision.reply = redirect(request, config.hosts[*decision.host], config, plan.action);
+  const HostConfig& host = config.hosts[*decision.host];
+  decision.plan.action = action_at(request, host, config, plan);
+  if (decision.plan.action != Action::relay) decision.reply = redirect(request, host, config, decision.plan.action);
   return decision;
 }
 
-std::vector<Fit> fit_hosts(const Request& request, const Config& config, Tier tier) {
+std::vector<Fit> fit_hosts(const Request& request, const Config& config, const Plan& plan, Tier tier) {
   std::vector<Fit> fit;
   for (std::size_t i = 0; i < config.hosts.size(); ++i) {
     const HostConfig& host = config.hosts[i];
     if (host.backup != (tier == Tier::backup) || host.weight <= 0) continue;
-    if (target_of(request, host, config) != Target::fit) continue;
+    if (target_of(request, host, config, plan) != Target::fit) continue;
     fit.push_back(Fit{i, host.cores.value_or(1) * host.weight});
   }
   return fit;
@@ -75,6 +77,7 @@ bool needs_host(const Plan& plan) {
     case Action::relay:
       return true;
     case Action::answer_options:
+    case Action::answer_loop:
     case Action::refuse:
       return false;
   }
@@ -84,21 +87,34 @@ bool needs_host(const Plan& plan) {
 Decision decide_without_host(const Request& request, const Config& config, const Plan& plan) {
   Decision decision;
   decision.plan = plan;
-  decision.reply =
-      plan.action == Action::answer_options
-          ? options_reply(request, config)
-          : unavailable(request, config,
-                        "only a relay could answer this request, and nothing relays; see the setting " + plan.setting);
+  if (plan.action == Action::answer_options) {
+    decision.reply = options_reply(request, config);
+  } else if (plan.action == Action::answer_loop) {
+    decision.reply = loop_detected(request, config);
+  } else {
+    decision.reply = unavailable(
+        request, config, "only a relay could answer this request, and nothing relays; see the setting " + plan.setting);
+  }
   return decision;
 }
 
-Decision decide(const Request& request, const Config& config, const Plan& plan, const Snapshot& snapshot) {
-  return sent(request, config, plan, predict(snapshot));
+Decision decide(const Request& request, const Config& config, const Plan& plan, const Snapshot& snapshot, Draw draw) {
+  const std::size_t tried = request.class_ == Class::artifact ? kLookedAt : kTried;
+  return sent(request, config, plan,
+              relays_all(config) ? relay_predict(snapshot, draw, tried) : predict(snapshot, tried));
+}
+
+bool is_relay(const Decision& decision) { return decision.host && decision.plan.action == Action::relay; }
+
+bool binds_client(const Request& request, std::string_view content_type) {
+  if (request.class_ == Class::artifact || request.class_ == Class::options) return false;
+  // What a form in a body asks for is seen by its answer alone.
+  return request.content == Class::page && base::lower(base::trim(content_type)).starts_with("text/html");
 }
 
 Decision decide_by_weight(const Request& request, const Config& config, const Plan& plan, Draw draw) {
-  std::vector<Fit> fit = fit_hosts(request, config, Tier::usable);
-  if (fit.empty()) fit = fit_hosts(request, config, Tier::backup);
+  std::vector<Fit> fit = fit_hosts(request, config, plan, Tier::usable);
+  if (fit.empty()) fit = fit_hosts(request, config, plan, Tier::backup);
   return sent(request, config, plan, choose_by_weight(std::move(fit), draw));
 }
 

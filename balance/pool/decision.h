@@ -16,11 +16,14 @@
 namespace balance {
 
 struct Decision {
-  Plan plan;
+  Plan plan;                        // plan.action: what it comes to with the chosen host
   Choice choice;                    // empty where no host was needed or none could be had
-  std::optional<std::size_t> host;  // where the client is sent: index in Config::hosts
-  Reply reply;
+  std::optional<std::size_t> host;  // where the client is sent, or the request first: index in Config::hosts
+  Reply reply;                      // empty where plan.action is Action::relay and there is a host
 };
+
+// Whether the decision is to relay: to choice.hosts, in their order.
+bool is_relay(const Decision& decision);
 
 // Whether the plan sends the client to a host; the others are answered by the plan alone.
 bool needs_host(const Plan& plan);
@@ -30,7 +33,8 @@ Decision decide_without_host(const Request& request, const Config& config, const
 
 // The choice among the snapshot's hosts. Nobody there: 508 where every host would be a loop, 503 that names the setting
 // where only relaying could have answered, else 503 that asks to come again.
-Decision decide(const Request& request, const Config& config, const Plan& plan, const Snapshot& snapshot);
+// `draw` breaks ties where every request is relayed.
+Decision decide(const Request& request, const Config& config, const Plan& plan, const Snapshot& snapshot, Draw draw);
 
 // The same without a table: by weight, at random. Backups only when no other host fits.
 Decision decide_by_weight(const Request& request, const Config& config, const Plan& plan, Draw draw);
@@ -38,20 +42,26 @@ Decision decide_by_weight(const Request& request, const Config& config, const Pl
 // Who a client is for the table's client entries: its address; of IPv6 the /64, which is what one site has.
 std::uint64_t client_key(const base::Address& address);
 
+// Whether an answer of this content type to this request is a page whose files live on the host that made it: then the
+// client is remembered. A redirect is remembered by the request alone.
+bool binds_client(const Request& request, std::string_view content_type);
+
 // How long a client's page binds it to the host that served it: the files behind the page live there.
 inline constexpr Seconds kPageKept{600};
 
-// Which host this request belongs to, if it follows up on a page: asks `host_of_client(key)` for it.
+// Which host this request belongs to, if it follows up on a page or is one of its pictures: asks `host_of_client(key)`
+// for it.
 template <class HostOfClient>
 std::optional<std::size_t> preferred_host(const Request& request, HostOfClient host_of_client) {
-  if (!request.is_page_follow_up || !request.client) return std::nullopt;
+  if (!(request.is_page_follow_up || request.class_ == Class::artifact) || !request.client) return std::nullopt;
   return host_of_client(client_key(*request.client));
 }
 
 // Everything that a choice for this request looks at. `Table` is the shared table or a stand-in with its reading
 // functions; what it cannot tell counts as never heard of. Hosts that may not be this request's target are left out.
 template <class Table>
-Snapshot snapshot_for(const Request& request, const Config& config, const Table& table, Instant now, Draw& draw) {
+Snapshot snapshot_for(const Request& request, const Config& config, const Plan& plan, const Table& table, Instant now,
+                      Draw& draw) {
   const PoolStanding pool = table.pool().value_or(PoolStanding{});
   Snapshot snapshot = empty_snapshot(config, pool, table.virtual_time(), now);
   snapshot.preferred =
@@ -59,7 +69,7 @@ Snapshot snapshot_for(const Request& request, const Config& config, const Table&
   const Field field{config.hosts.size(), pool.greatest_capacity, snapshot.preferred};
   snapshot.candidates = gather(field, draw, [&](std::size_t index) -> std::optional<Candidate> {
     const HostConfig& host = config.hosts[index];
-    if (host.weight <= 0 || target_of(request, host, config) != Target::fit) return std::nullopt;
+    if (host.weight <= 0 || target_of(request, host, config, plan) != Target::fit) return std::nullopt;
     return candidate(index, host, table.standing(index).value_or(Standing{}), table.live(index, now), pool,
                      config.probe, now);
   });

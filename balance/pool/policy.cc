@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <optional>
 
 namespace balance {
 namespace {
@@ -107,9 +108,8 @@ std::vector<std::size_t> tied_with_front(const std::vector<std::size_t>& fit, co
 // REQUIRES: tied is not empty.
 std::size_t in_turn(const std::vector<std::size_t>& tied, const Snapshot& snapshot) {
   const auto start = [&snapshot](std::size_t i) { return start_of(snapshot.candidates[i], snapshot.virtual_time); };
-  return *std::ranges::min_element(tied, [start](std::size_t a, std::size_t b) {
-    return start(a) != start(b) ? start(a) < start(b) : a < b;
-  });
+  return *std::ranges::min_element(
+      tied, [start](std::size_t a, std::size_t b) { return start(a) != start(b) ? start(a) < start(b) : a < b; });
 }
 
 Reason reason_of(Tier tier, Reason if_usable) {

@@ -20,6 +20,7 @@ enum class Reason : std::uint8_t {
   client,      // the host this client belongs to
   backup,      // no serving host is usable
   silent,      // no host is known to be usable; this one has only fallen silent
+  failed,      // requests failed on every host just now; this one is tried all the same
   nobody,      // there is no host to send to
 };
 std::string_view name_of(Reason reason);
@@ -40,9 +41,16 @@ struct Choice {
 };
 inline constexpr std::size_t kTried = 3;
 
-// The choice among the best tier that has a host: usable, backup, silent. Hosts down for sure or out are never chosen.
-// The preferred host is taken if it stands in that tier. After the first come the next best, for another try.
-Choice predict(const Snapshot& snapshot);
+inline constexpr std::size_t kLookedAt = 16;  // hosts that are asked for an artifact
+
+// The choice among the best tier that has a host: usable, backup, silent, failed. Hosts down for sure or out are never
+// chosen. The preferred host is taken if it stands in that tier. After the first come the next best, up to `tried`, for
+// another try. A host never counts as less busy than its relayed requests in flight say.
+Choice predict(const Snapshot& snapshot, std::size_t tried = kTried);
+
+// The same where every request is relayed: what is in flight is known, so it is neither predicted nor drained: the
+// least (in flight / phi + background + 1) per weighted core. Ties are drawn: by turn, balancers would go in step.
+Choice relay_predict(const Snapshot& snapshot, Draw draw, std::size_t tried = kTried);
 
 // Who has the first of Choice::hosts in the snapshot. REQUIRES: `host` is one of the candidates.
 const Candidate& candidate_of(const Snapshot& snapshot, std::size_t host);

@@ -32,7 +32,7 @@ Candidate candidate(std::size_t index, const HostConfig& host, const Standing& s
                     const PoolStanding& pool, const ProbeConfig& probe, Instant now) {
   Candidate result;
   result.host = index;
-  result.tier = tier_of(host, standing, pool, probe, now);
+  result.tier = tier_with(tier_of(host, standing, pool, probe, now), live.outcomes, now);
   result.cores = cores_of(host, standing, pool);
   result.weight = host.weight;
   result.background = standing.background > 0 ? std::min(standing.background, 1e6) : 0;
@@ -43,6 +43,7 @@ Candidate candidate(std::size_t index, const HostConfig& host, const Standing& s
   result.interval = probe.interval_of(host.probe);
   result.prediction = live.prediction;
   result.turn = turns(live.turn);
+  result.in_flight = live.in_flight;
   return result;
 }
 

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "balance/pool/outcomes.h"
 #include "balance/pool/prediction.h"
 #include "balance/pool/standing.h"
 
@@ -23,7 +25,8 @@ struct Candidate {
   Instant up_since = base::kNever;
   Seconds interval{0.25};
   Prediction prediction;
-  double turn = 0;  // v, virtual time
+  double turn = 0;       // v, virtual time
+  double in_flight = 0;  // relayed requests of this balancer
 };
 
 struct Snapshot {
@@ -41,6 +44,8 @@ struct Snapshot {
 struct Live {
   Prediction prediction;
   double turn = 0;
+  std::uint32_t in_flight = 0;  // relayed requests, of all processes
+  Outcomes outcomes = {};       // of relayed requests
 };
 
 // How many cores to count a host with: of its reports, else of its configuration, else the pool's median.

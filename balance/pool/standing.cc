@@ -51,6 +51,8 @@ std::string_view name_of(Tier tier) {
       return "backup";
     case Tier::silent:
       return "silent";
+    case Tier::failed:
+      return "failed";
     case Tier::down:
       return "down";
     case Tier::out:

@@ -59,6 +59,7 @@ enum class Tier : std::uint8_t {
   usable,
   backup,  // usable, but configured as a spare
   silent,  // no report for `expire`, whatever its web port
+  failed,  // relayed requests to it failed just now (outcomes.h): left alone for a moment
   down,    // for sure: never chosen
   out,     // draining, off or weight 0: never chosen
 };

@@ -8,8 +8,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "balance/ground/retry.h"
 #include "balance/pool/prediction.h"
 #include "balance/pool/snapshot.h"
 #include "balance/pool/standing.h"
@@ -83,6 +85,19 @@ class Table {
   bool take_turn(std::size_t host, double seen, double host_after, double pool_after);
   // A report's word on the requests in progress.
   void set_prediction(std::size_t host, const Prediction& prediction);
+
+  // Relayed requests in flight to this host, of all processes. InFlight (in_flight.h) counts them.
+  std::uint32_t in_flight(std::size_t host) const;
+  // Clears what processes that died have left; poolwatch does so at every beat. How many slots it cleared.
+  std::size_t clear_dead_slots();
+  // How a relayed request ended.
+  void note_end(std::size_t host, Relayed end, Instant now);
+
+  // --- killers: requests (request_fingerprint) that failed on two hosts: fixed size, lossy, kept for a minute ---
+  // The two hosts. Such a request goes to one of them and to no other.
+  std::optional<std::pair<std::size_t, std::size_t>> killer(std::uint64_t request, Instant now) const;
+  void note_killer(std::uint64_t request, std::pair<std::size_t, std::size_t> hosts, Instant now);
+  void forget_killer(std::uint64_t request);  // it went well
 
   // --- client entries: lossy when full, expiring ---
   // The host that last served this client, if that was within `keep` (at most 6 days). `client` is a hash of all 64

@@ -212,8 +212,8 @@ TEST_F(WithTable, ATurnLostToAnotherProcessIsChosenAnew) {
   for (std::size_t host = 0; host < 3; ++host) put(host, Health::up, 0);
   const Request request = understood(get("mode=map"), config_);
   const Plan plan = plan_for(request, config_, Relaying::absent);
-  const Snapshot before = snapshot_for(request, config_, table_, kNow, draw_);
-  const Decision first = decide(request, config_, plan, before);
+  const Snapshot before = snapshot_for(request, config_, plan, table_, kNow, draw_);
+  const Decision first = decide(request, config_, plan, before, draw_);
   ASSERT_TRUE(first.choice.took_turn);
   const Candidate& chosen = candidate_of(before, *first.host);
   const Turn after = turn_taken(chosen, before.virtual_time);

@@ -336,9 +336,9 @@ TEST(FieldCases, WithAllHostsDownThereIsTheBackupAndElseA503ThatNamesATime) {
   Snapshot snapshot = pool_of(2);
   snapshot.candidates[0].tier = Tier::down;
   snapshot.candidates[1].tier = Tier::backup;
-  EXPECT_EQ(header(decide(request, config, plan, snapshot).reply, "X-Balance-Host"), "b");
+  EXPECT_EQ(header(decide(request, config, plan, snapshot, Draw{1}).reply, "X-Balance-Host"), "b");
   snapshot.candidates[1].tier = Tier::down;
-  const Reply reply = decide(request, config, plan, snapshot).reply;
+  const Reply reply = decide(request, config, plan, snapshot, Draw{1}).reply;
   EXPECT_EQ(reply.status, 503);
   EXPECT_EQ(header(reply, "Retry-After"), "5");
 }
