@@ -137,13 +137,14 @@ std::optional<double> requests_in(const Report& report, HostMemory& host, Instan
   return found;
 }
 
-// Runnable tasks that are no map requests. A host that does not count its requests has none that could be told apart.
-void note_background(HostMemory& host, const Report& report) {
-  if (!report.requests || !report.running) {
+// Runnable tasks that are no map requests. Of a host that does not count its requests they can be told apart only where
+// all of these are relayed.
+void note_background(HostMemory& host, const Report& report, const std::optional<double>& relayed) {
+  if (!report.running || (!report.requests && !relayed)) {
     host.background = 0;
     return;
   }
-  const double found = *report.running - *report.requests;
+  const double found = report.requests ? *report.running - *report.requests : std::max(0.0, *report.running - *relayed);
   host.background += (host.background_known ? kBackgroundStep : 1) * (found - host.background);
   host.background_known = true;
 }
@@ -184,7 +185,7 @@ Learned learn(PoolMemory& memory, const Report& report, const Hearing& hearing, 
   learned.requests = requests_in(report, host, now);
   // What is on its way to the host, it cannot have reported; a recovered run queue is older than any of that.
   if (learned.requests && (report.requests || report.running)) *learned.requests += hearing.unseen / memory.share;
-  note_background(host, report);
+  note_background(host, report, hearing.relayed);
   learned.background = std::max(0.0, host.background);
   const double pool_mean = memory.mean_service_seconds();
   learned.mean_service_seconds = (host.busy_seconds + kPrior * pool_mean) / (host.completed + kPrior);

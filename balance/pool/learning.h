@@ -55,7 +55,9 @@ struct Hearing {
   std::uint64_t own_dispatches = 0;  // to this host, ever (Table::dispatches)
   double unseen = 0;                 // of these, those too young for the report to show
   double predicted = 0;              // the table's prediction, drained to now
-  bool back = false;                 // Belief::back: forget counters and differences
+  // Where every request is relayed: those in flight, of all balancers (own ones / phi).
+  std::optional<double> relayed = {};
+  bool back = false;  // Belief::back: forget counters and differences
   Seconds interval{0.25};
 };
 

@@ -15,6 +15,7 @@
 #include <cstdio>
 
 #include "balance/table/layout.h"
+#include "balance/table/mapping.h"
 #include "balance/table/sigbus.h"
 #include "balance/table/state_dir.h"
 #include "balance/table/words.h"
@@ -58,50 +59,15 @@ base::Error another(const std::string& path, const std::string& what) {
 
 }  // namespace
 
-struct Table::Mapping {
-  Mapping() = default;
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-  ~Mapping() {
-    guard = Guard();  // before the range can become someone else's
-    if (begin != nullptr) munmap(begin, bytes);
-  }
-
-  template <class Part>
-  Part& at(std::size_t offset) const {
-    assert(offset + sizeof(Part) <= bytes);
-    return *reinterpret_cast<Part*>(static_cast<char*>(begin) + offset);
-  }
-  layout::Head& head() const { return at<layout::Head>(0); }
-  layout::PoolRecord& pool() const { return at<layout::PoolRecord>(layout::kPoolAt); }
-  layout::Shared& shared() const { return at<layout::Shared>(layout::kSharedAt); }
-  layout::HostRecord& host(std::size_t i) const { return at<layout::HostRecord>(layout::host_at(i)); }
-  layout::Live& live(std::size_t i) const { return at<layout::Live>(layout::live_at(i, hosts)); }
-  layout::Bucket& bucket(std::size_t i) const {
-    return at<layout::Bucket>(layout::buckets_at(hosts) + i * sizeof(layout::Bucket));
-  }
-  bool writable() const { return access == Access::read_write; }
-
-  void* begin = nullptr;
-  std::size_t bytes = 0;
-  std::size_t hosts = 0;  // the shape's, never the file's
-  Access access = Access::read_write;
-  std::uint64_t balancer_id = 0;
-  dev_t device = 0;
-  ino_t inode = 0;
-  std::atomic<bool> lost{false};
-  Guard guard;
-};
-
 Table::Table(std::unique_ptr<Mapping> mapping) : mapping_(std::move(mapping)) {}
 Table::Table(Table&&) noexcept = default;
 Table& Table::operator=(Table&&) noexcept = default;
 Table::~Table() = default;
 
-base::Result<Table> Table::map(int fd, const std::string& path, std::size_t hosts, Access access) {
+base::Result<Table> Table::map(base::Fd file, const std::string& path, std::size_t hosts, Access access) {
   auto mapping = std::make_unique<Mapping>();
   struct stat status = {};
-  if (fstat(fd, &status) != 0) return base::system_error("cannot stat " + path);
+  if (fstat(file.get(), &status) != 0) return base::system_error("cannot stat " + path);
   if (!S_ISREG(status.st_mode)) return another(path, "is no regular file");
   const std::size_t bytes = layout::bytes_for(hosts);
   if (status.st_size != static_cast<off_t>(bytes)) {
@@ -109,7 +75,7 @@ base::Result<Table> Table::map(int fd, const std::string& path, std::size_t host
                              std::to_string(bytes) + " for " + std::to_string(hosts) + " hosts");
   }
   const int protection = access == Access::read_write ? PROT_READ | PROT_WRITE : PROT_READ;
-  void* const begin = mmap(nullptr, bytes, protection, MAP_SHARED, fd, 0);
+  void* const begin = mmap(nullptr, bytes, protection, MAP_SHARED, file.get(), 0);
   if (begin == MAP_FAILED) return base::system_error("cannot map " + path);
   mapping->begin = begin;
   mapping->bytes = bytes;
@@ -120,6 +86,7 @@ base::Result<Table> Table::map(int fd, const std::string& path, std::size_t host
   base::Result<Guard> guard = Guard::over(begin, bytes, &mapping->lost);
   if (!guard) return guard.error();
   mapping->guard = *std::move(guard);
+  mapping->file = std::move(file);
   return Table(std::move(mapping));
 }
 
@@ -134,7 +101,7 @@ base::Result<Table> Table::open(const std::string& path, const TableShape& shape
     const bool missing = errno == ENOENT || errno == ENOTDIR;
     return base::Error{missing ? base::Fault::unavailable : base::Fault::io, file.error().what};
   }
-  base::Result<Table> table = map(file->get(), path, shape.hosts, access);
+  base::Result<Table> table = map(*std::move(file), path, shape.hosts, access);
   if (!table) return table;
   const layout::Head& head = table->mapping_->head();
   if (head.magic.load(kAcquire) != layout::kMagic) return another(path, "is no table");
@@ -172,7 +139,7 @@ base::Result<Table> Table::create(const std::string& path, const TableShape& sha
     return fail(base::system_error("cannot reserve " + std::to_string(bytes) + " bytes for " + beside));
   }
   if (base::Status shared = share_with_group(file->get(), beside); !shared) return fail(shared.error());
-  base::Result<Table> table = map(file->get(), beside, shape.hosts, Access::read_write);
+  base::Result<Table> table = map(*std::move(file), beside, shape.hosts, Access::read_write);
   if (!table) return fail(table.error());
 
   const bool inherits = heritage.from != nullptr;
@@ -209,6 +176,7 @@ void Table::inherit(const Heritage& heritage) {
     now.live(i).prediction.store(old.live(*was).prediction.load(kAcquire), kRelease);
     now.live(i).dispatches.store(old.live(*was).dispatches.load(kAcquire), kRelease);
     now.live(i).turn.store(old.live(*was).turn.load(kAcquire), kRelease);
+    now.live(i).outcomes.store(old.live(*was).outcomes.load(kAcquire), kRelease);
   }
   for (std::size_t b = 0; b < layout::kBuckets; ++b) {
     for (std::size_t w = 0; w < layout::kWays; ++w) {
@@ -255,10 +223,15 @@ std::optional<PoolStanding> Table::pool() const {
 }
 
 Live Table::live(std::size_t host, Instant now) const {
-  if (host >= mapping_->hosts) return Live{.prediction = {.requests = 0, .at = now}, .turn = 0};
+  Live live;
+  live.prediction.at = now;
+  if (host >= mapping_->hosts) return live;
   const layout::Live& words = mapping_->live(host);
-  return Live{.prediction = unpacked(words.prediction.load(kAcquire), now),
-              .turn = sane_virtual_time(words.turn.load(kAcquire))};
+  live.prediction = unpacked(words.prediction.load(kAcquire), now);
+  live.turn = sane_virtual_time(words.turn.load(kAcquire));
+  live.in_flight = in_flight(host);
+  live.outcomes = outcomes_of(words.outcomes.load(kAcquire));
+  return live;
 }
 
 double Table::virtual_time() const { return sane_virtual_time(mapping_->shared().virtual_time.load(kAcquire)); }

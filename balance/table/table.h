@@ -15,6 +15,7 @@
 #include "balance/pool/prediction.h"
 #include "balance/pool/snapshot.h"
 #include "balance/pool/standing.h"
+#include "loadprobe/base/fd.h"
 #include "loadprobe/base/result.h"
 
 namespace balance {
@@ -108,11 +109,19 @@ class Table {
  private:
   struct Mapping;
   explicit Table(std::unique_ptr<Mapping> mapping);
-  static base::Result<Table> map(int fd, const std::string& path, std::size_t hosts, Access access);
+  static base::Result<Table> map(base::Fd file, const std::string& path, std::size_t hosts, Access access);
   void inherit(const Heritage& heritage);
   std::uint64_t prediction_word(std::size_t host) const;
   bool replace_prediction(std::size_t host, std::uint64_t seen, std::uint64_t after);
   void count_dispatch(std::size_t host);
+
+  // Slots of requests in flight, for InFlight. One slot a Table.
+  friend class InFlight;
+  bool claim_slot();
+  void release_slot();
+  enum class Step : std::uint8_t { up, down };
+  bool count_flight(std::size_t host, Step step);  // false: not counted
+  bool clear_slot(std::size_t slot);
   std::unique_ptr<Mapping> mapping_;
 };
 

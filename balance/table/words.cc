@@ -161,7 +161,8 @@ double sane_virtual_time(std::uint64_t word) {
 
 namespace {
 constexpr std::uint32_t kSecondsMask = (1U << 20) - 1;
-}
+constexpr std::uint32_t kAhead = 2;  // seconds by which processes may have read their clocks apart
+}  // namespace
 
 std::uint64_t packed(const ClientEntry& entry) {
   return static_cast<std::uint64_t>(entry.tag) << 32 | (entry.host & 0xFFF) << 20 | (entry.seen & kSecondsMask);
@@ -183,9 +184,32 @@ std::uint32_t seconds_of(Instant instant) {
 }
 
 Seconds age_of(const ClientEntry& entry, Instant now) {
-  constexpr std::uint32_t kAhead = 2;  // seconds by which processes may have read their clocks apart
   const std::uint32_t age = (seconds_of(now) - entry.seen) & kSecondsMask;
   return age > kSecondsMask - kAhead ? Seconds{0} : Seconds{static_cast<double>(age)};
+}
+
+namespace {
+constexpr std::uint32_t kKillerSeconds = 0xFFFF;
+}
+
+std::uint64_t packed(const KillerEntry& entry) {
+  return static_cast<std::uint64_t>(entry.tag & 0xFFFFFF) << 40 | (entry.first & 0xFFF) << 28 |
+         (entry.second & 0xFFF) << 16 | (entry.seen & kKillerSeconds);
+}
+
+std::optional<KillerEntry> killer_entry(std::uint64_t word) {
+  if (word == 0) return std::nullopt;
+  return KillerEntry{.tag = static_cast<std::uint32_t>(word >> 40),
+                     .first = (word >> 28) & 0xFFF,
+                     .second = (word >> 16) & 0xFFF,
+                     .seen = static_cast<std::uint32_t>(word) & kKillerSeconds};
+}
+
+std::uint32_t killer_tag_of(std::uint64_t request) { return std::max(static_cast<std::uint32_t>(request >> 40), 1U); }
+
+Seconds age_of(const KillerEntry& entry, Instant now) {
+  const std::uint32_t age = (seconds_of(now) - entry.seen) & kKillerSeconds;
+  return age > kKillerSeconds - kAhead ? Seconds{0} : Seconds{static_cast<double>(age)};
 }
 
 }  // namespace balance

@@ -45,4 +45,17 @@ std::uint32_t seconds_of(Instant instant);
 // Age of an entry; 0 for one that another process wrote a moment "later" than now; otherwise half a turn reads as old.
 Seconds age_of(const ClientEntry& entry, Instant now);
 
+// A killer: 24 bits of the request's fingerprint, 12 for each of two hosts, 16 of the instant (seconds, modulo 18
+// hours).
+struct KillerEntry {
+  std::uint32_t tag = 0;
+  std::size_t first = 0, second = 0;  // below 4096
+  std::uint32_t seen = 0;
+};
+std::uint64_t packed(const KillerEntry& entry);
+// Nothing for an empty word (0).
+std::optional<KillerEntry> killer_entry(std::uint64_t word);
+std::uint32_t killer_tag_of(std::uint64_t request);  // never 0
+Seconds age_of(const KillerEntry& entry, Instant now);
+
 }  // namespace balance

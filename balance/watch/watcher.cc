@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "balance/ground/reply.h"
 #include "balance/pool/snapshot.h"
 #include "balance/watch/schedule.h"
 #include "loadprobe/base/text.h"
@@ -138,6 +139,7 @@ void Watcher::learn_from(std::size_t index, const Report& report, Instant now) {
   hearing.own_dispatches = dispatched;
   hearing.unseen = static_cast<double>(dispatched - std::min(dispatched, hosts_[index].dispatched));
   hearing.predicted = drained(live.prediction, drain_of(seen), now).requests;
+  if (relays_all(config_)) hearing.relayed = live.in_flight / memory_.share;
   hearing.back = hosts_[index].belief.back;
   hearing.interval = config_.probe.interval_of(config.probe);
   const Learned learned = learn(memory_, report, hearing, now);
@@ -176,6 +178,7 @@ bool Watcher::has_heard_all() const {
 
 void Watcher::beat(Instant now, std::vector<Notice>& notices) {
   beat_due_ = now + kBeat;
+  table_->clear_dead_slots();
   // A beat says that silence means something. It does not before everyone had the time to answer.
   if (now < blind_until_) return;
   if (now < pool_.started + longest_wait(config_.probe) && !has_heard_all()) return;

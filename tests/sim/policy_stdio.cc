@@ -38,17 +38,20 @@ std::optional<double> known(double value) { return value < 0 ? std::nullopt : st
 // A pool with everything that the table and poolwatch keep of it, in plain variables.
 class Pool {
  public:
-  Pool(std::size_t hosts, double interval, unsigned balancers, std::uint64_t seed)
+  Pool(std::size_t hosts, double interval, unsigned balancers, std::uint64_t seed, Mode mode)
       : memory_(empty_memory(hosts, balancers)), draw_{seed} {
+    config_.mode = mode;
     config_.hosts.resize(hosts);
     config_.peers = balancers;
     config_.probe.interval = Seconds{interval};
     beliefs_.resize(hosts);
     standings_.resize(hosts);
-    words_.resize(hosts, packed({}));
+    words_.resize(hosts, packed(Prediction{}));
     turns_.resize(hosts);
     dispatches_.resize(hosts);
     under_way_.resize(hosts);
+    in_flight_.resize(hosts);
+    outcomes_.resize(hosts);
     pool_.started = at(0);
   }
 
@@ -70,6 +73,7 @@ class Pool {
     hearing.own_dispatches = dispatches_[host];
     hearing.unseen = static_cast<double>(recent(host, now));
     hearing.predicted = drained(unpacked(words_[host], now), drain_of(read(host, now)), now).requests;
+    if (config_.mode == Mode::relay) hearing.relayed = in_flight_[host] / memory_.share;
     hearing.back = belief.back;
     hearing.interval = config_.probe.interval_of(configured.probe);
     const Learned learned = learn(memory_, report, hearing, now);
@@ -81,12 +85,18 @@ class Pool {
     standings_[host] = standing;
   }
 
+  // The simulated hosts fail by being dead.
+  void done(std::size_t host, bool is_fine, Instant now) {
+    if (in_flight_[host] > 0) --in_flight_[host];
+    outcomes_[host] = with_end(outcomes_[host], is_fine ? Relayed::fine : Relayed::no_connection, now);
+  }
+
   std::size_t choose(Instant now) {
     beat(now);
     Snapshot snapshot = empty_snapshot(config_, pool_, virtual_time_, now);
     const Field field{config_.hosts.size(), pool_.greatest_capacity, std::nullopt};
     snapshot.candidates = gather(field, draw_, [&](std::size_t i) { return std::optional(read(i, now)); });
-    const Choice choice = predict(snapshot);
+    const Choice choice = config_.mode == Mode::relay ? relay_predict(snapshot, Draw{draw_.next()}) : predict(snapshot);
     if (choice.hosts.empty()) return draw_.below(config_.hosts.size());  // the protocol knows no refusal
     const std::size_t host = choice.hosts.front();
     const Candidate& candidate = candidate_of(snapshot, host);
@@ -97,14 +107,15 @@ class Pool {
     }
     words_[host] = packed(with_dispatch(unpacked(words_[host], now), candidate, snapshot));
     ++dispatches_[host];
+    if (config_.mode == Mode::relay) ++in_flight_[host];
     under_way_[host].push_back(now);
     return host;
   }
 
  private:
   Candidate read(std::size_t i, Instant now) const {
-    return candidate(i, config_.hosts[i], standings_[i], {unpacked(words_[i], now), turns_[i]}, pool_, config_.probe,
-                     now);
+    return candidate(i, config_.hosts[i], standings_[i],
+                     {unpacked(words_[i], now), turns_[i], in_flight_[i], outcomes_[i]}, pool_, config_.probe, now);
   }
 
   void beat(Instant now) {
@@ -130,6 +141,8 @@ class Pool {
   std::vector<double> turns_;
   std::vector<std::uint64_t> dispatches_;
   std::vector<std::deque<Instant>> under_way_;
+  std::vector<std::uint32_t> in_flight_;
+  std::vector<Outcomes> outcomes_;
 };
 
 // The rest of a `report` line; nothing if it is none.
@@ -171,11 +184,12 @@ int run() {
       double interval = 0;
       unsigned balancer = 0, balancers = 1;
       std::uint64_t seed = 0;
-      if (!(in >> hosts >> interval >> balancer >> balancers >> seed) || hosts < 1 || hosts > kMostHosts ||
+      int relay = 0;
+      if (!(in >> hosts >> interval >> balancer >> balancers >> seed >> relay) || hosts < 1 || hosts > kMostHosts ||
           !(interval > 0)) {
         return fail(line, "'init N T BALANCER K SEED RELAY'");
       }
-      pool.emplace(hosts, interval, balancers, seed);
+      pool.emplace(hosts, interval, balancers, seed, relay != 0 ? Mode::relay : Mode::automatic);
     } else if (word == "end") {
       return 0;
     } else if (!pool) {
@@ -193,7 +207,14 @@ int run() {
       double time = 0;
       if (!(in >> time)) return fail(line, "'choose TIME'");
       std::cout << pool->choose(at(time)) << '\n' << std::flush;
-    } else if (word != "done") {
+    } else if (word == "done") {
+      double time = 0, latency = 0;
+      std::size_t host = 0;
+      int is_fine = 0;
+      if (!(in >> time >> host >> latency >> is_fine) || host >= hosts)
+        return fail(line, "'done TIME HOST LATENCY OK'");
+      pool->done(host, is_fine != 0, at(time));
+    } else {
       return fail(line, "init, host, report, choose, done or end");
     }
   }
