@@ -128,6 +128,27 @@ std::string read_state_dir(Draft& draft, std::string_view value) {
   return "";
 }
 
+std::string read_spool_dir(Draft& draft, std::string_view value) {
+  if (!value.starts_with('/')) return is_but(value, "an absolute path");
+  draft.config.relay.spool_dir = value;
+  return "";
+}
+
+std::string read_ca_file(Draft& draft, std::string_view value) {
+  if (!value.starts_with('/')) return is_but(value, "an absolute path");
+  draft.config.relay.ca_file = value;
+  return "";
+}
+
+std::string read_max_body(Draft& draft, std::string_view value) {
+  constexpr std::uint64_t kLeast = 1024, kMost = std::uint64_t{64} << 30;
+  const base::Result<std::uint64_t> bytes = base::size_bytes(value);
+  if (!bytes) return ": " + bytes.error().what;
+  if (*bytes < kLeast || *bytes > kMost) return is_but(value, "1kB to 64GB");
+  draft.config.relay.max_body_bytes = *bytes;
+  return "";
+}
+
 std::string read_trusted_proxies(Draft& draft, std::string_view value) {
   for (const std::string_view word : list_of(value)) {
     const base::Result<base::Cidr> range = base::parse_cidr(word);
@@ -250,6 +271,12 @@ constexpr std::array kKeys = {
     Key{"relay.response-timeout",
         [](Draft& d,
            std::string_view v) { return read_duration(v, kResponseTimeouts, d.config.relay.response_timeout); }},
+    Key{"relay.stall-timeout",
+        [](Draft& d, std::string_view v) { return read_duration(v, kResponseTimeouts, d.config.relay.stall_timeout); }},
+    Key{"relay.max-body", read_max_body},
+    Key{"relay.spool-dir", read_spool_dir},
+    Key{"relay.ca-file", read_ca_file},
+    Key{"relay.verify", [](Draft& d, std::string_view v) { return read_choice(v, kYesNo, d.config.relay.verify); }},
 };
 
 // OPTIONS has none: it is always answered here.

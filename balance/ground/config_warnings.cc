@@ -75,8 +75,17 @@ void warn_of_reach(const Config& config, std::vector<std::string>& out) {
   const std::vector<std::string> plain =
       names_of(config, [](const HostConfig& h) { return h.public_url && h.public_url->scheme == Scheme::http; });
   if (on_https && !config.allow_downgrade && !plain.empty()) {
+    const std::string_view then = config.mode == Mode::redirect ? "they get no request" : "their requests are relayed";
     out.push_back("public-url is https but these hosts have http URLs, to which no client is redirected: " +
-                  listed(plain) + "; without relaying they get no request unless allow-downgrade = yes");
+                  listed(plain) + "; " + std::string(then) + " unless allow-downgrade = yes");
+  }
+  if (const std::vector<std::string> astray = names_of(
+          config, [&config](const HostConfig& h) { return config.public_url && h.script != config.public_url->path; });
+      !astray.empty() && !config.onlineresource_set && config.mode != Mode::redirect) {
+    out.push_back(
+        "mapserv is under another path than public-url on these hosts, and they write theirs into relayed "
+        "documents, unless their mapfiles have *_onlineresource and onlineresource = set: " +
+        listed(astray));
   }
   if (const std::vector<std::string> nearby = names_of(config, is_private); !nearby.empty()) {
     out.push_back("clients are sent to private or local addresses, which they may not reach: " + listed(nearby));

@@ -139,7 +139,8 @@ TEST(Config, TakesEveryKey) {
       "allow-downgrade = yes\nprivate-cookies = a b\nartifact-prefixes = /tmp /img\nlong-location = 8kB\n"
       "onlineresource = set\ncors-origin = none\nhost-header = no\nanswer.body = 307\nanswer.image = relay\n"
       "[probe]\nweb-interval = 2s\nweb-timeout = 3s\nweb-path = /cgi-bin/mapserv?map=A&mode=map\n"
-      "[relay]\nconnect-timeout = 1s\nresponse-timeout = 1m\n");
+      "[relay]\nconnect-timeout = 1s\nresponse-timeout = 1m\nstall-timeout = 5s\nmax-body = 1GB\n"
+      "spool-dir = /srv/spool\nca-file = /etc/ca.pem\nverify = no\n");
   EXPECT_EQ(config.mode, Mode::redirect);
   EXPECT_EQ(config.panic, 0);
   EXPECT_EQ(config.peers, 3U);
@@ -160,6 +161,11 @@ TEST(Config, TakesEveryKey) {
   EXPECT_EQ(config.probe.web_path, "/cgi-bin/mapserv?map=A&mode=map");
   EXPECT_EQ(config.relay.connect_timeout, base::Seconds{1});
   EXPECT_EQ(config.relay.response_timeout, base::Seconds{60});
+  EXPECT_EQ(config.relay.stall_timeout, base::Seconds{5});
+  EXPECT_EQ(config.relay.max_body_bytes, std::uint64_t{1} << 30);
+  EXPECT_EQ(config.relay.spool_dir, "/srv/spool");
+  EXPECT_EQ(config.relay.ca_file, "/etc/ca.pem");
+  EXPECT_FALSE(config.relay.verify);
 }
 
 TEST(Config, ListsEveryFaultAtOnceInTheOrderOfTheFile) {
@@ -303,6 +309,10 @@ TEST(Config, SaysWhatIsWrongWithAValue) {
   EXPECT_EQ(fault_of("[probe]\ntimeout = 2m"), "probe.timeout is '2m'; wanted 10ms to 1m");
   EXPECT_EQ(fault_of("[relay]\nconnect-timeout = 0s"), "relay.connect-timeout is '0s'; wanted 10ms to 1m");
   EXPECT_EQ(fault_of("[relay]\nresponse-timeout = 2h"), "relay.response-timeout is '2h'; wanted 100ms to 1h");
+  EXPECT_EQ(fault_of("[relay]\nmax-body = 0"), "relay.max-body is '0'; wanted 1kB to 64GB");
+  EXPECT_EQ(fault_of("[relay]\nspool-dir = tmp"), "relay.spool-dir is 'tmp'; wanted an absolute path");
+  EXPECT_EQ(fault_of("[relay]\nca-file = ca.pem"), "relay.ca-file is 'ca.pem'; wanted an absolute path");
+  EXPECT_EQ(fault_of("[relay]\nverify = maybe"), "relay.verify is 'maybe'; wanted yes or no");
   for (const char* bad : {"mode =",
                           "mode = AUTO",
                           "panic = 101%",
@@ -417,9 +427,14 @@ TEST(ConfigWarnings, NameWhatIsHardlyMeant) {
   EXPECT_EQ(warnings_of("mode = redirect\n", std::string(kHost) + "host = b inside-only=http://10.0.0.1\n"),
             "mode = redirect never uses hosts that are inside-only: b");
   EXPECT_EQ(warnings_of("public-url = https://maps.example.org\n"),
-            "public-url is https but these hosts have http URLs, to which no client is redirected: pinchot; without "
-            "relaying they "
-            "get no request unless allow-downgrade = yes");
+            "public-url is https but these hosts have http URLs, to which no client is redirected: pinchot; their "
+            "requests are relayed unless allow-downgrade = yes");
+  EXPECT_EQ(warnings_of("mode = redirect\npublic-url = https://maps.example.org\n"),
+            "public-url is https but these hosts have http URLs, to which no client is redirected: pinchot; they get "
+            "no request unless allow-downgrade = yes");
+  EXPECT_EQ(warnings_of("public-url = http://maps.example.org/maps\n"),
+            "mapserv is under another path than public-url on these hosts, and they write theirs into relayed "
+            "documents, unless their mapfiles have *_onlineresource and onlineresource = set: pinchot");
   EXPECT_EQ(warnings_of("public-url = https://maps.example.org\nallow-downgrade = yes\n"), "");
   EXPECT_EQ(warnings_of("", "host = a http://192.168.1.7\nhost = b http://localhost:81\nhost = c http://[fd00::1]\n"),
             "clients are sent to private or local addresses, which they may not reach: a, b, c");
@@ -496,6 +511,10 @@ TEST(ShippedConfig, ShowsTheDefaults) {
   EXPECT_EQ(shown.probe.web_timeout, defaults.probe.web_timeout);
   EXPECT_EQ(shown.relay.connect_timeout, defaults.relay.connect_timeout);
   EXPECT_EQ(shown.relay.response_timeout, defaults.relay.response_timeout);
+  EXPECT_EQ(shown.relay.stall_timeout, defaults.relay.stall_timeout);
+  EXPECT_EQ(shown.relay.max_body_bytes, defaults.relay.max_body_bytes);
+  EXPECT_EQ(shown.relay.spool_dir, defaults.relay.spool_dir);
+  EXPECT_EQ(shown.relay.verify, defaults.relay.verify);
 }
 
 TEST(ShippedConfig, MentionsEveryKeyAndSoDoesTheManual) {
