@@ -27,12 +27,12 @@ LINK    = $(QUIET)$(CXX) -pthread $(CXXFLAGS) $(SANITIZE) $(LDFLAGS) $(STATIC) -
 QUIET   = $(if $(V),,@echo '  $@';)
 
 # One archive a room, listed from the top floor down: the linker takes from each only what a program needs.
-rooms  := balance/ctl balance/forms balance/front balance/watch balance/table balance/pool balance/ground loadprobe loadprobe/base
+rooms  := balance/ctl balance/forms balance/relay balance/front balance/watch balance/table balance/pool balance/ground loadprobe loadprobe/base
 archive = $(patsubst %,$(BUILD)/lib/%.a,$(subst /,-,$(1)))
 sources = $(filter-out %_main.cc,$(wildcard $(1)/*.cc))
 objs    = $(patsubst %.cc,$(BUILD)/%.o,$(1))
 
-programs := $(addprefix $(BUILD)/bin/,balance poolwatch loadprobe balancectl)
+programs := $(addprefix $(BUILD)/bin/,balance balance-relay poolwatch loadprobe balancectl)
 testers  := $(BUILD)/tests/unit_tests $(BUILD)/tests/policy_stdio $(patsubst %.cc,$(BUILD)/%,$(wildcard tests/stress/*.cc))
 pages    := $(patsubst templates/reply/%,$(BUILD)/gen/reply/%.inc,$(wildcard templates/reply/*))
 
@@ -63,6 +63,8 @@ $(BUILD)/bin/balance:    LDLIBS += -lfcgi $(BOOST)
 # As a CGI program it starts once a request, and half of that time would be the dynamic linker's.
 $(BUILD)/bin/balance:    STATIC = $(if $(SANITIZE),,$(shell echo 'int main() {}' | $(CXX) $(CXXFLAGS) -x c++ - -static-pie -o /dev/null $(LDLIBS) 2>/dev/null && \
                            echo -static-pie || echo 'balance: no static archives of $(LDLIBS) and the C library: linked dynamically, its start takes longer' >&2))
+$(BUILD)/bin/balance-relay: $(BUILD)/balance/balance_relay_main.o $(call archive,balance/relay balance/front balance/table balance/pool balance/ground loadprobe loadprobe/base)
+$(BUILD)/bin/balance-relay: LDLIBS += -lfcgi -lcurl $(BOOST)
 $(BUILD)/bin/poolwatch:  $(BUILD)/balance/poolwatch_main.o  $(call archive,balance/watch balance/table balance/pool balance/ground loadprobe loadprobe/base)
 $(BUILD)/bin/poolwatch:  LDLIBS += -lcurl $(BOOST)
 $(BUILD)/bin/balancectl: $(BUILD)/balance/balancectl_main.o $(call archive,balance/ctl balance/forms balance/table balance/pool balance/ground loadprobe loadprobe/base)
@@ -128,7 +130,7 @@ check-format:
 # --- installation ---
 install: all  ## into DESTDIR$(prefix); an existing configuration is never overwritten
 	$(INSTALL) -d $(addprefix $(DESTDIR),$(libexecdir) $(bindir) $(sbindir) $(cgibindir) $(sysconfdir)/balance $(docdir) $(completionsdir) $(mandir)/man5 $(mandir)/man8)
-	$(INSTALL) -m 755 $(BUILD)/bin/balance $(BUILD)/bin/poolwatch $(DESTDIR)$(libexecdir)
+	$(INSTALL) -m 755 $(addprefix $(BUILD)/bin/,balance balance-relay poolwatch) $(DESTDIR)$(libexecdir)
 	$(INSTALL) -m 755 $(BUILD)/bin/loadprobe $(DESTDIR)$(sbindir)
 	$(INSTALL) -m 755 $(BUILD)/bin/balancectl $(DESTDIR)$(bindir)
 	ln -sf $(libexecdir)/balance $(DESTDIR)$(cgibindir)/balance
@@ -139,7 +141,7 @@ install: all  ## into DESTDIR$(prefix); an existing configuration is never overw
 	$(INSTALL) -m 644 etc/completions/balancectl $(DESTDIR)$(completionsdir)
 	$(INSTALL) -m 644 README.md LICENSE $(DESTDIR)$(docdir)
 uninstall:  ## mirror of install; configuration files stay
-	$(RM) $(addprefix $(DESTDIR)$(libexecdir)/,balance poolwatch) $(DESTDIR)$(sbindir)/loadprobe $(DESTDIR)$(bindir)/balancectl \
+	$(RM) $(addprefix $(DESTDIR)$(libexecdir)/,balance balance-relay poolwatch) $(DESTDIR)$(sbindir)/loadprobe $(DESTDIR)$(bindir)/balancectl \
 	  $(DESTDIR)$(completionsdir)/balancectl $(DESTDIR)$(cgibindir)/balance $(addprefix $(DESTDIR)$(mandir)/man5/,$(notdir $(wildcard man/*.5))) \
 	  $(addprefix $(DESTDIR)$(mandir)/man8/,$(notdir $(wildcard man/*.8))) $(addprefix $(DESTDIR)$(docdir)/,README.md LICENSE)
 

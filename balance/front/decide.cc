@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "balance/front/decide.h"
 
+#include <optional>
+
 namespace balance {
 namespace {
 
@@ -19,33 +21,49 @@ void dispatch(const Request& request, const Decision& decision, const Snapshot& 
   const std::size_t host = *decision.host;
   const Candidate& chosen = candidate_of(snapshot, host);
   table.dispatch(host, snapshot.now, [&](const Prediction& seen) { return with_dispatch(seen, chosen, snapshot); });
-  // The files behind a page (its picture, its saved query) are on the host that made it.
-  if (request.class_ == Class::page && request.client) {
+  // The files behind a page (its picture, its saved query) are on the host that made it. Whoever relays sees the answer
+  // and knows better whether it is one.
+  if (request.class_ == Class::page && request.client && !is_relay(decision)) {
     table.remember_client(client_key(*request.client), host, snapshot.now);
   }
 }
 
 }  // namespace
 
-Decision decide_and_dispatch(const Request& request, const Config& config, Table* table, Instant now, Draw& draw) {
-  // The door to balance-relay: where plan.action is Action::relay the program that relays takes over here. This one
-  // asks for plans without relaying, so the plan is never that.
-  const Plan plan = plan_for(request, config, Relaying::absent);
+Decision decide_and_dispatch(const Request& request, const Config& config, Table* table, Instant now, Draw& draw,
+                             const RelayDoor& door) {
+  const auto without_relaying = [&] {
+    door.hand_over();
+    return decide_and_dispatch(request, config, table, now, draw);
+  };
+  const Plan plan = plan_for(request, config, door.relaying);
   if (!needs_host(plan)) return decide_without_host(request, config, plan);
-  if (table == nullptr) return decide_by_weight(request, config, plan, draw);
+  if (plan.action == Action::relay && door.hand_over) return without_relaying();
   for (int tries = 1;; ++tries) {
-    const Snapshot snapshot = snapshot_for(request, config, *table, now, draw);
-    Decision decision = decide(request, config, plan, snapshot);
-    if (!decision.host) {
-      // That all are down is an old story where nobody watches: then it is as if there were no table.
-      const bool is_old = is_unwatched(table->pool().value_or(PoolStanding{}), config.probe, now);
-      return is_old ? decide_by_weight(request, config, plan, draw) : decision;
+    const std::optional<Snapshot> snapshot =
+        table != nullptr ? std::optional(snapshot_for(request, config, plan, *table, now, draw)) : std::nullopt;
+    Decision decision =
+        snapshot ? decide(request, config, plan, *snapshot, draw) : decide_by_weight(request, config, plan, draw);
+    const bool by_weight = !snapshot || !decision.host;
+    // That all are down is an old story where nobody watches: then it is as if there were no table.
+    if (snapshot && !decision.host && is_unwatched(table->pool().value_or(PoolStanding{}), config.probe, now)) {
+      decision = decide_by_weight(request, config, plan, draw);
     }
-    if (take_turn(decision, snapshot, *table) || tries == kTries) {
-      dispatch(request, decision, snapshot, *table);
+    if (is_relay(decision) && door.hand_over) return without_relaying();
+    if (by_weight) return decision;
+    if (take_turn(decision, *snapshot, *table) || tries == kTries) {
+      dispatch(request, decision, *snapshot, *table);
       return decision;
     }
   }
+}
+
+void dispatch_to(std::size_t host, const Config& config, Table& table, Instant now) {
+  const PoolStanding pool = table.pool().value_or(PoolStanding{});
+  const Snapshot snapshot = empty_snapshot(config, pool, table.virtual_time(), now);
+  const Candidate chosen = candidate(host, config.hosts[host], table.standing(host).value_or(Standing{}),
+                                     table.live(host, now), pool, config.probe, now);
+  table.dispatch(host, now, [&](const Prediction& seen) { return with_dispatch(seen, chosen, snapshot); });
 }
 
 }  // namespace balance

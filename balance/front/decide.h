@@ -3,14 +3,28 @@
 // Floor 3 (the table is its only I/O). Any thread.
 #pragma once
 
+#include <functional>
+
 #include "balance/pool/decision.h"
 #include "balance/table/table.h"
 
 namespace balance {
 
+// What this program does with requests that are to be relayed.
+struct RelayDoor {
+  Relaying relaying = Relaying::absent;
+  // Called before anything is told to the table where the decision is to relay: hands the request over and does not
+  // return. If it does, nobody relays, and the decision is made anew. May be empty.
+  std::function<void()> hand_over;
+};
+
 // Chooses, counts the dispatch, takes the turn, and remembers who served this client's page. Where another process
 // takes the turn first the choice is made anew, a bounded number of times. `table` null: by weight, and nothing is
 // told.
-Decision decide_and_dispatch(const Request& request, const Config& config, Table* table, Instant now, Draw& draw);
+Decision decide_and_dispatch(const Request& request, const Config& config, Table* table, Instant now, Draw& draw,
+                             const RelayDoor& door = {});
+
+// Counts a dispatch that no decision has counted: another try of a request, at another host.
+void dispatch_to(std::size_t host, const Config& config, Table& table, Instant now);
 
 }  // namespace balance

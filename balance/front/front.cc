@@ -43,8 +43,10 @@ base::Result<ConfigFile> Front::read(const std::string& config_file) {
   return ConfigFile::open(config_file, base::now());
 }
 
-Front::Front(ConfigFile file, Gateway gateway)
+Front::Front(ConfigFile file, Gateway gateway, Relayer* relayer, std::function<void()> hand_over)
     : gateway_(gateway),
+      relayer_(relayer),
+      door_{relayer != nullptr || hand_over ? Relaying::built_in : Relaying::absent, std::move(hand_over)},
       file_(std::move(file)),
       config_file_(file_.config().file),
       boot_id_(base::boot_id()),
@@ -55,11 +57,12 @@ Front::Front(ConfigFile file, Gateway gateway)
 
 void Front::wait_for_first_reports() {
   constexpr int kPauseMs = 5;
-  if (state_.table || !started_poolwatch_) return;
-  const base::Instant deadline = base::now() + state_.config.probe.timeout;
+  if (states_.back().table || !started_poolwatch_) return;
+  const base::Instant deadline = base::now() + states_.back().config.probe.timeout;
   while (base::now() < deadline) {
-    if (!state_.table) reopen_table();
-    if (state_.table && all_heard_of(state_.config, *state_.table)) return;
+    if (!states_.back().table) reopen_table();
+    const State& state = states_.back();
+    if (state.table && all_heard_of(state.config, *state.table)) return;
     poll(nullptr, 0, kPauseMs);
   }
 }
@@ -78,7 +81,7 @@ void Front::look(base::Instant now, Look which) {
   take_config(which == Look::now ? file_.reload(now) : file_.refresh(now));
   reopen_table();
   watch(now);
-  next_look_ns_ = to_ns(now + (state_.table ? kLookInterval : kLookIntervalWithoutTable));
+  next_look_ns_ = to_ns(now + (states_.back().table ? kLookInterval : kLookIntervalWithoutTable));
 }
 
 void Front::take_config(Refresh what) {
@@ -91,41 +94,53 @@ void Front::take_config(Refresh what) {
     case Refresh::changed:
       break;
   }
-  State next{file_.config(), std::nullopt, std::nullopt};
-  base::Result<StateFiles> files = find_state(next.config.state_dir, next.config.file);
-  if (files) {
-    next.files = *std::move(files);
-  } else {
-    base::log(base::Level::error, "no shared table, choosing by weight", {{"cause", files.error().what}});
-  }
+  const Config& config = file_.config();
+  base::Result<StateFiles> files = find_state(config.state_dir, config.file);
+  if (!files) base::log(base::Level::error, "no shared table, choosing by weight", {{"cause", files.error().what}});
+  put(config, files ? std::optional(*std::move(files)) : std::nullopt, std::nullopt);
+}
+
+void Front::put(Config config, std::optional<StateFiles> files, std::optional<Table> table) {
   const std::unique_lock lock(mutex_);
-  state_ = std::move(next);
+  State& next = states_.emplace_back();
+  next.config = std::move(config);
+  next.files = std::move(files);
+  next.table = std::move(table);
+  states_.remove_if(
+      [&next](const State& state) { return &state != &next && state.users.load(std::memory_order_acquire) == 0; });
+}
+
+Front::Use Front::use_state() {
+  const std::shared_lock lock(mutex_);
+  return Use(states_.back());
 }
 
 void Front::reopen_table() {
-  if (!state_.files) return;
-  const std::string& path = state_.files->table;
-  if (state_.table && state_.table->intact() && state_.table->is_current(path)) return;
-  base::Result<Table> opened =
-      Table::open(path, TableShape{state_.config.fingerprint, state_.config.hosts.size(), boot_id_});
+  const State& state = states_.back();
+  if (!state.files) return;
+  const std::string& path = state.files->table;
+  if (state.table && state.table->intact() && state.table->is_current(path)) return;
+  const TableShape shape{state.config.fingerprint, state.config.hosts.size(), boot_id_};
+  base::Result<Table> opened = Table::open(path, shape);
   // One that was only deleted serves on: what it says ages, and is then no longer believed.
-  if (!opened && state_.table && state_.table->intact()) return;
-  const std::unique_lock lock(mutex_);
-  state_.table.reset();
-  if (opened) state_.table = *std::move(opened);
+  if (!opened && (!state.table || state.table->intact())) return;
+  if (opened && relayer_ != nullptr) relayer_->use_table(path, shape);
+  put(state.config, state.files, opened ? std::optional(*std::move(opened)) : std::nullopt);
 }
 
 bool Front::is_watched(base::Instant now) const {
-  if (!state_.table) return false;
-  return !is_unwatched(state_.table->pool().value_or(PoolStanding{}), state_.config.probe, now);
+  const State& state = states_.back();
+  if (!state.table) return false;
+  return !is_unwatched(state.table->pool().value_or(PoolStanding{}), state.config.probe, now);
 }
 
 void Front::watch(base::Instant now) {
-  if (!state_.files || is_watched(now)) {
+  const State& state = states_.back();
+  if (!state.files || is_watched(now)) {
     trouble_.clear();
     return;
   }
-  const base::Result<Launch> launched = launch_poolwatch(poolwatch_beside_us(), state_.config.file, *state_.files, now);
+  const base::Result<Launch> launched = launch_poolwatch(poolwatch_beside_us(), state.config.file, *state.files, now);
   if (!launched) {
     if (std::exchange(trouble_, launched.error().what) == launched.error().what) return;
     base::log(base::Level::error, "nobody watches the hosts", {{"cause", launched.error().what}});
@@ -135,7 +150,7 @@ void Front::watch(base::Instant now) {
   started_poolwatch_ = true;
   constexpr std::string_view kStarted = "started poolwatch";
   if (std::exchange(trouble_, kStarted) == kStarted) return;  // and it does not stay: its own log says why
-  base::log(base::Level::info, kStarted, {{"config", state_.config.file}});
+  base::log(base::Level::info, kStarted, {{"config", state.config.file}});
 }
 
 void Front::ignore_parameter(const char* const* variables) {
@@ -150,32 +165,57 @@ void Front::ignore_parameter(const char* const* variables) {
   }
 }
 
-std::string Front::respond(const char* const* variables) {
+void Front::respond(Exchange& exchange) {
   const base::Instant now = base::now();
-  if (gateway_ == Gateway::fastcgi) ignore_parameter(variables);
+  if (gateway_ == Gateway::fastcgi) ignore_parameter(exchange.variables());
   try {
     look(now, Look::at_times);
-    return answer(variables, now);
+    answer(exchange, now);
+    return;
   } catch (const std::exception& failure) {
     base::log(base::Level::error, "request failed", {{"cause", failure.what()}});
   }
-  try {
-    const std::shared_lock lock(mutex_);
-    return to_cgi(internal_error(state_.config, format_of(raw_request(variables))), Method::get);
-  } catch (const std::exception&) {
-    return std::string(kLastResort);
+  if (exchange.has_begun()) {
+    exchange.break_off();
+  } else {
+    apologize(exchange);
   }
 }
 
-std::string Front::answer(const char* const* variables, base::Instant now) {
+void Front::apologize(Exchange& exchange) {
+  std::string page(kLastResort);
+  try {
+    const Use state = use_state();
+    page = to_cgi(internal_error(state->config, format_of(raw_request(exchange.variables()))), Method::get);
+  } catch (const std::exception&) {
+    // the last resort, then
+  }
+  (void)exchange.write(page);
+}
+
+void Front::answer(Exchange& exchange, base::Instant now) {
   constexpr std::uint64_t kStep = 0x9e3779b97f4a7c15U;
   Draw draw{seed_.fetch_add(kStep, std::memory_order_relaxed)};
-  const std::shared_lock lock(mutex_);
-  const RawRequest raw = raw_request(variables);
-  base::Result<Request> request = parse_request(raw, state_.config);
-  if (!request) return to_cgi(bad_request(state_.config, format_of(raw), request.error().what), Method::get);
-  Table* table = state_.table && state_.table->intact() ? &*state_.table : nullptr;
-  return to_cgi(decide_and_dispatch(*request, state_.config, table, now, draw).reply, request->method);
+  const Use state = use_state();
+  const RawRequest raw = raw_request(exchange.variables());
+  base::Result<Request> request = parse_request(raw, state->config);
+  if (!request) {
+    (void)exchange.write(to_cgi(bad_request(state->config, format_of(raw), request.error().what), Method::get));
+    return;
+  }
+  RelayJob job{exchange, raw, *request, state->config, nullptr, std::nullopt, draw};
+  if (state->table && state->table->intact()) job.table = &*state->table;
+  if (relayer_ != nullptr && plan_for(*request, state->config, door_.relaying).action == Action::relay) {
+    relayer_->relay(std::move(job));
+    return;
+  }
+  Decision decision = decide_and_dispatch(*request, state->config, job.table, now, draw, door_);
+  if (!is_relay(decision)) {
+    (void)exchange.write(to_cgi(decision.reply, request->method));
+    return;
+  }
+  job.decision = std::move(decision);
+  relayer_->relay(std::move(job));
 }
 
 }  // namespace balance

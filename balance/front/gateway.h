@@ -8,23 +8,23 @@
 #include <string>
 #include <vector>
 
+#include "balance/front/exchange.h"
 #include "loadprobe/base/network.h"
 #include "loadprobe/base/result.h"
 #include "loadprobe/base/time.h"
 
 namespace balance {
 
-// 'NAME=value' strings that end with a null pointer -> what the web server is to read: 'Status: ...' and so on. Called
-// by several threads at a time; must not throw.
-using Respond = std::function<std::string(const char* const* variables)>;
+// Answers one request. Called by several threads at a time; must not throw.
+using Respond = std::function<void(Exchange&)>;
 
 // Whether descriptor 0 is a listening socket, as FastCGI web servers hand it over; else this is CGI.
 bool is_fastcgi();
 
-// Writes the whole answer to standard output, then takes the request's body, if `variables` tell of one, from standard
-// input and forgets it: Apache's mod_cgid hands over one socket as both, and loses an answer behind which the socket is
-// closed with bytes unread.
-base::Status answer_cgi(const std::string& answer, const char* const* variables);
+// Answers the one request that this process was started for: `variables` is its environment, the body comes on standard
+// input, the answer goes to standard output. Takes what `respond` left of the body and forgets it: Apache's mod_cgid
+// hands over one socket as both, and loses an answer behind which the socket is closed with bytes unread.
+base::Status serve_cgi(const char* const* variables, const Respond& respond);
 
 struct FastCgi {
   int listening = 0;                       // stays the caller's

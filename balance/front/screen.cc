@@ -79,4 +79,15 @@ Screened screen(std::string_view bytes) {
   return Screened::incomplete;
 }
 
+std::size_t head_size(std::string_view bytes) {
+  std::size_t offset = 0;
+  for (;;) {
+    const Record record = header(bytes.substr(offset)).value_or(Record{});
+    if (record.type == kStdin || record.version != kVersion) return offset;
+    offset += kHeaderBytes + record.content_bytes + record.padding_bytes;
+  }
+}
+
+unsigned request_id(std::string_view bytes) { return header(bytes).value_or(Record{}).id; }
+
 }  // namespace balance

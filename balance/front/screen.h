@@ -22,4 +22,9 @@ enum class Screened : std::uint8_t {
 // `bytes` are all that came since the last request ended. Bytes after the first STDIN header are not looked at.
 Screened screen(std::string_view bytes);
 
+// How many bytes stand before the first STDIN header. REQUIRES: screen(bytes) is without_body or with_body.
+std::size_t head_size(std::string_view bytes);
+// The request id of a head. REQUIRES: as above.
+unsigned request_id(std::string_view bytes);
+
 }  // namespace balance

@@ -101,12 +101,14 @@ base::Result<Launch> launch_poolwatch(const std::string& program, const std::str
   return Launch::started;
 }
 
-std::string poolwatch_beside_us() {
+std::string program_beside_us(std::string_view name) {
   std::array<char, PATH_MAX> path{};
   const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
-  if (length <= 0) return "poolwatch";
+  if (length <= 0) return std::string(name);
   const std::string self(path.data(), static_cast<std::size_t>(length));
-  return self.substr(0, self.rfind('/') + 1) + "poolwatch";
+  return self.substr(0, self.rfind('/') + 1).append(name);
 }
+
+std::string poolwatch_beside_us() { return program_beside_us("poolwatch"); }
 
 }  // namespace balance

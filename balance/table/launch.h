@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "balance/table/state_dir.h"
 #include "loadprobe/base/result.h"
@@ -22,7 +23,8 @@ enum class Launch {
 base::Result<Launch> launch_poolwatch(const std::string& program, const std::string& config_file,
                                       const StateFiles& files, base::Instant now);
 
-// 'poolwatch' in the folder of the running program, links resolved.
+// A program in the folder of the running one, links resolved.
+std::string program_beside_us(std::string_view name);
 std::string poolwatch_beside_us();
 
 }  // namespace balance

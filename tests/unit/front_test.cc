@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <array>
 #include <memory>
 #include <string>
 #include <thread>
@@ -13,6 +12,7 @@
 #include "balance/front/gateway.h"
 #include "loadprobe/base/clock.h"
 #include "loadprobe/base/file.h"
+#include "tests/unit/exchanges.h"
 #include "tests/unit/scratch_dir.h"
 
 namespace balance {
@@ -41,9 +41,9 @@ class Answering : public testing::Test {
   }
   std::string table_path() const { return folder_ / "state/test.conf.table"; }
   static std::string ask(Front& front, const char* method = "REQUEST_METHOD=GET") {
-    const std::array<const char*, 4> variables{method, "QUERY_STRING=mode=map", "SCRIPT_NAME=/cgi-bin/mapserv",
-                                               nullptr};
-    return front.respond(variables.data());
+    MemoryExchange exchange({method, "QUERY_STRING=mode=map", "SCRIPT_NAME=/cgi-bin/mapserv"});
+    front.respond(exchange);
+    return exchange.answer;
   }
 
   ScratchDir folder_;

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include "balance/front/body_records.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "loadprobe/base/fd.h"
+
+namespace balance {
+namespace {
+
+constexpr unsigned kVersion = 1, kAbortRequest = 2, kStdin = 5;
+
+base::Error closed() { return {base::Fault::unavailable, "the web server closed the connection within a body"}; }
+
+base::Error failed() {
+  if (errno == EAGAIN) return {base::Fault::unavailable, "the web server fell silent within a body"};
+  return base::system_error("cannot read a body");
+}
+
+}  // namespace
+
+base::Status BodyRecords::receive(std::span<char> to) {
+  while (!to.empty()) {
+    const ssize_t got = recv(connection_, to.data(), to.size(), 0);
+    if (got == 0) return closed();
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return failed();
+    to = to.subspan(static_cast<std::size_t>(got));
+  }
+  return base::ok();
+}
+
+base::Status BodyRecords::skip_padding() {
+  std::array<char, 255> padding;
+  const std::size_t bytes = std::min(padding_left_, padding.size());
+  padding_left_ = 0;
+  return receive(std::span(padding).first(bytes));
+}
+
+base::Status BodyRecords::read_header() {
+  if (base::Status skipped = skip_padding(); !skipped) return skipped;
+  std::array<char, 8> header;
+  if (base::Status got = receive(header); !got) return got;
+  const auto at = [&header](std::size_t i) { return unsigned{static_cast<unsigned char>(header[i])}; };
+  const unsigned id = at(2) << 8 | at(3);
+  if (at(0) != kVersion || id != request_id_ || at(1) != kStdin) {
+    const bool is_abort = at(0) == kVersion && id == request_id_ && at(1) == kAbortRequest;
+    return base::Error{
+        is_abort ? base::Fault::unavailable : base::Fault::input,
+        is_abort ? "the web server aborted the request" : "a record within a body that is no part of it"};
+  }
+  content_left_ = at(4) << 8 | at(5);
+  padding_left_ = at(6);
+  if (content_left_ > 0) return base::ok();
+  state_ = State::ended;
+  return skip_padding();
+}
+
+base::Result<std::size_t> BodyRecords::read(std::span<char> to) {
+  if (state_ == State::ended) return std::size_t{0};
+  if (state_ == State::broken) return closed();
+  if (content_left_ == 0) {
+    if (base::Status got = read_header(); !got) {
+      state_ = State::broken;
+      return got.error();
+    }
+    if (state_ == State::ended) return std::size_t{0};
+  }
+  for (;;) {
+    const ssize_t got = recv(connection_, to.data(), std::min(to.size(), content_left_), 0);
+    if (got > 0) {
+      content_left_ -= static_cast<std::size_t>(got);
+      return static_cast<std::size_t>(got);
+    }
+    if (got < 0 && errno == EINTR) continue;
+    state_ = State::broken;
+    return got == 0 ? closed() : failed();
+  }
+}
+
+}  // namespace balance

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+// What a connection brings is screened before libfcgi reads it, and bodies are never read by it (body_records.h).
+// This takes two fields of FCGX_Request that fcgiapp.h would rather keep to itself (ipcFd, keepConnection): with
+// them set FCGX_Accept_r reads a request from our connection as from a kept one of its own, and
+// without a listening socket it returns once that has ended.
+#include "balance/front/connection.h"
+
+#include <arpa/inet.h>
+#include <fcgiapp.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "balance/front/body_records.h"
+#include "balance/front/screen.h"
+#include "loadprobe/base/clock.h"
+#include "loadprobe/base/log.h"
+
+namespace balance {
+namespace {
+
+constexpr int kNoListener = -1;
+constexpr std::size_t kUsualHeadBytes = 4096;
+constexpr std::size_t kMostHeadBytes = 128 * 1024;  // nginx itself refuses above 64 KB
+
+timeval to_timeval(base::Seconds duration) {
+  const double whole = std::floor(duration.count());
+  return {static_cast<time_t>(whole), static_cast<suseconds_t>((duration.count() - whole) * 1e6)};
+}
+
+void bound_waits(int connection, base::Seconds timeout) {
+  const timeval limit = to_timeval(timeout);
+  setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  const int on = 1;
+  // Fails on a UNIX socket, which has neither delay nor window.
+  if (setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0) return;
+  constexpr int kWindowBytes = 2 * static_cast<int>(kMostHeadBytes);  // the head stays unread until it is whole
+  setsockopt(connection, SOL_SOCKET, SO_RCVBUF, &kWindowBytes, sizeof kWindowBytes);
+}
+
+// The head of a request. `bytes` may go beyond it.
+struct Head {
+  Screened what = Screened::incomplete;
+  std::string bytes;
+};
+
+// Looks at what has come, without taking it, until the head of a request is whole. Nothing if there will be none: the
+// connection ended or is to be closed.
+std::optional<Head> await_head(int connection, Crew::Seat& seat, base::Seconds timeout) {
+  std::string head(kUsualHeadBytes, '\0');
+  base::Instant deadline = base::kNever;
+  for (;;) {
+    const ssize_t got = recv(connection, head.data(), head.size(), MSG_PEEK | MSG_DONTWAIT);
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return std::nullopt;
+    if (got < 0) {
+      if (!seat.await_request()) return std::nullopt;
+      continue;
+    }
+    const Screened screened = screen({head.data(), static_cast<std::size_t>(got)});
+    if (screened != Screened::incomplete) {
+      head.resize(static_cast<std::size_t>(got));
+      return Head{screened, std::move(head)};
+    }
+    if (static_cast<std::size_t>(got) == head.size()) {
+      if (head.size() >= kMostHeadBytes) return Head{Screened::refused, ""};
+      head.resize(head.size() * 2);
+      continue;
+    }
+    if (seat.has_ended()) return std::nullopt;
+    if (deadline == base::kNever) deadline = base::now() + timeout;
+    if (!seat.await_rest(deadline)) return std::nullopt;
+  }
+}
+
+// The address of the other side; nothing on a UNIX socket.
+std::optional<base::Address> peer_of(int connection) {
+  union {
+    sockaddr any;
+    sockaddr_in in;
+    sockaddr_in6 in6;
+  } peer{};
+  socklen_t bytes = sizeof peer;
+  if (getpeername(connection, &peer.any, &bytes) != 0) return std::nullopt;
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const void* const address = peer.any.sa_family == AF_INET ? static_cast<const void*>(&peer.in.sin_addr)
+                                                            : static_cast<const void*>(&peer.in6.sin6_addr);
+  if (inet_ntop(peer.any.sa_family, address, text.data(), text.size()) == nullptr) return std::nullopt;
+  return base::parse_address(text.data());
+}
+
+bool may_connect(int connection, const std::vector<base::Address>& web_servers) {
+  if (web_servers.empty()) return true;
+  const std::optional<base::Address> peer = peer_of(connection);
+  return !peer || std::ranges::find(web_servers, *peer) != web_servers.end();
+}
+
+// Takes the head of a request with a body off the connection, and gives a file that holds it as a request without one.
+// Not open: it could not be taken.
+base::Fd taken_head(int connection, const Head& head) {
+  constexpr std::array<unsigned char, 8> kNoBody{1, 5, 0, 0, 0, 0, 0, 0};
+  std::string bytes(head_size(head.bytes), '\0');
+  if (recv(connection, bytes.data(), bytes.size(), MSG_WAITALL) != static_cast<ssize_t>(bytes.size()))
+    return base::Fd();
+  const std::size_t end = bytes.size();
+  bytes.append(reinterpret_cast<const char*>(kNoBody.data()), kNoBody.size());
+  const unsigned id = request_id(head.bytes);
+  bytes[end + 2] = static_cast<char>(id >> 8);
+  bytes[end + 3] = static_cast<char>(id & 0xff);
+  base::Fd file(memfd_create("request", MFD_CLOEXEC));
+  if (!file || pwrite(file.get(), bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+    return base::Fd();
+  }
+  return file;
+}
+
+class FastCgiExchange : public Exchange {
+ public:
+  FastCgiExchange(FCGX_Request& request, std::optional<BodyRecords> body) : request_(request), body_(body) {}
+
+  const char* const* variables() const override { return request_.envp; }
+
+  base::Result<std::size_t> read_body(std::span<char> to) override {
+    if (body_) return body_->read(to);
+    end_of_no_body();
+    return std::size_t{0};
+  }
+
+  void break_off() override { broken_off_ = true; }
+  Break how_breaks_show() const override { return Break::shows; }
+  int watched() override { return request_.ipcFd; }
+
+  bool is_abandoned() override {
+    char next = 0;
+    const ssize_t got = recv(request_.ipcFd, &next, 1, MSG_PEEK | MSG_DONTWAIT);
+    return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+  }
+
+  bool is_broken_off() const { return broken_off_; }
+
+  // Takes what is left of the body, which would be in the way of the next request. False: there can be none.
+  bool forget_body() {
+    if (!body_) {
+      end_of_no_body();
+      return true;
+    }
+    std::array<char, 16384> piece;
+    for (;;) {
+      const base::Result<std::size_t> got = body_->read(piece);
+      if (!got || *got == 0) return body_->has_ended();
+    }
+  }
+
+ private:
+  base::Status put(std::string_view piece) override {
+    if (FCGX_PutStr(piece.data(), static_cast<int>(piece.size()), request_.out) >= 0) return base::ok();
+    return base::Error{base::Fault::unavailable, "the web server takes no more of the answer"};
+  }
+
+  void end_of_no_body() {
+    if (std::exchange(took_end_, true)) return;
+    char none = 0;
+    FCGX_GetStr(&none, 1, request_.in);  // its last record
+  }
+
+  FCGX_Request& request_;
+  std::optional<BodyRecords> body_;
+  bool took_end_ = false, broken_off_ = false;
+};
+
+// One request after its head has come. False: the connection serves no other one; whether it is closed yet tells
+// request.ipcFd.
+bool serve_request(base::Fd& connection, const Head& head, FCGX_Request& request, const Respond& respond) {
+  std::optional<BodyRecords> body;
+  request.keepConnection = 1;  // else FCGX_Accept_r begins with closing it; the request itself tells anew
+  if (head.what == Screened::with_body) {
+    request.ipcFd = taken_head(connection.get(), head).release();
+    if (request.ipcFd < 0 || FCGX_Accept_r(&request) != 0) return false;
+    close(request.ipcFd);
+    body.emplace(connection.get(), request_id(head.bytes));
+    request.ipcFd = connection.release();
+  } else {
+    request.ipcFd = connection.release();
+    if (FCGX_Accept_r(&request) != 0) return false;  // and libfcgi closed it
+  }
+  FastCgiExchange exchange(request, body);
+  respond(exchange);
+  if (exchange.is_broken_off() || !exchange.forget_body()) {
+    // With a connection that is kept only its end shows that the answer has none; without, only the end of the request.
+    if (request.keepConnection == 0) FCGX_Finish_r(&request);
+    if (request.ipcFd >= 0) {
+      FCGX_FFlush(request.out);
+      shutdown(request.ipcFd, SHUT_RDWR);
+      FCGX_Free(&request, 1);
+    }
+    return false;
+  }
+  FCGX_Finish_r(&request);  // and closes, unless the connection is kept; then waits for the other side to close too
+  return request.ipcFd >= 0;
+}
+
+}  // namespace
+
+void serve_connection(base::Fd connection, Crew::Seat& seat, const FastCgi& how, const Respond& respond,
+                      std::atomic<bool>& refused_before) {
+  if (!may_connect(connection.get(), how.web_servers)) return;
+  bound_waits(connection.get(), how.request_timeout);
+  FCGX_Request request;
+  FCGX_InitRequest(&request, kNoListener, FCGI_FAIL_ACCEPT_ON_INTR);
+  while (const std::optional<Head> head = await_head(connection.get(), seat, how.request_timeout)) {
+    if (head->what == Screened::refused) {
+      if (!refused_before.exchange(true)) {
+        base::log(base::Level::warning,
+                  "refused what is no FastCGI request of a web server, and will again in silence");
+      }
+      return;
+    }
+    const bool goes_on = serve_request(connection, *head, request, respond);
+    seat.answered();
+    if (!goes_on) return;
+    connection = base::Fd(std::exchange(request.ipcFd, kNoListener));
+  }
+}
+
+}  // namespace balance
