@@ -16,6 +16,7 @@ def lay_out(folder, balancer=""):
         os.symlink(os.path.join(target, name), os.path.join(folder, name))
     os.symlink(TEMPLATES, os.path.join(folder, "templates"))
     fill(os.path.join(DATA, "world.map"), os.path.join(folder, "world.map"), "@BALANCER@", balancer)
+    fill(os.path.join(TEMPLATES, "error.html"), os.path.join(folder, "tmp", "error.html"), "@BALANCER@", balancer)
     configuration = os.path.join(folder, "mapserver.conf")
     fill(os.path.join(DATA, "mapserver.conf.in"), configuration, "@DATA@", folder)
     return {"MAPSERVER_CONFIG_FILE": configuration}
