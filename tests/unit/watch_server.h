@@ -11,7 +11,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -77,6 +79,18 @@ class Connection {
       request.push_back(byte);
     }
     return request;
+  }
+  // So many bytes of a body; fewer once the peer has gone or the test is over.
+  std::string read_bytes(std::size_t count) {
+    std::string bytes;
+    while (bytes.size() < count) {
+      char piece[16384];
+      if (!ready(POLLIN, -1)) break;
+      const ssize_t got = ::read(fd_.get(), piece, std::min(sizeof piece, count - bytes.size()));
+      if (got <= 0) break;
+      bytes.append(piece, static_cast<std::size_t>(got));
+    }
+    return bytes;
   }
   // False once the peer has gone or the test is over.
   bool send(std::string_view bytes) {
