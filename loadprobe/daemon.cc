@@ -91,7 +91,7 @@ class Loop {
         take_up(reload());
       }
       accept_all();
-      if (config_.scope.kind == Scope::Kind::cgroup) probe_.page(base::now());
+      if (config_.scope.kind != Scope::Kind::host) probe_.page(base::now());
     }
   }
 
@@ -103,7 +103,7 @@ class Loop {
   Status wait() {
     std::vector<int> doors{signals_.get()};
     std::optional<std::chrono::milliseconds> most;
-    if (config_.scope.kind == Scope::Kind::cgroup) most = kGroupTick;
+    if (config_.scope.kind != Scope::Kind::host) most = kGroupTick;
     if (has_room()) {
       for (const Listener& listener : listeners_) doors.push_back(listener.socket.get());
     } else {

@@ -14,7 +14,7 @@ Probe::Probe(Mounts mounts, const ProbeConfig& config, Teller teller) : mounts_(
 
 void Probe::follow(const ProbeConfig& config) {
   allow_ = config.allow;
-  sampler_.emplace(mounts_, config.scope, config.drain_file);
+  sampler_.emplace(mounts_, config.scope, config.drain_file, config.queues);
   sampled_ = base::kNever;
 }
 

@@ -37,20 +37,32 @@ bool climbs(std::string_view path) {
 }
 
 Status take_scope(ProbeConfig& config, const std::string& value) {
-  constexpr std::string_view kCgroup = "cgroup:";
+  constexpr std::string_view kCgroup = "cgroup:", kTree = "tree:";
   if (value == "host") {
     config.scope = Scope{};
     return ok();
   }
+  const bool is_tree = value.starts_with(kTree);
   std::string_view path = value;
-  if (path.starts_with(kCgroup)) path.remove_prefix(kCgroup.size());
-  if (path.size() == value.size() || !path.starts_with('/') || climbs(path)) {
+  path.remove_prefix(is_tree ? kTree.size() : value.starts_with(kCgroup) ? kCgroup.size() : value.size());
+  if (!path.starts_with('/') || (is_tree ? path.ends_with('/') : climbs(path))) {
     return Error{Fault::usage, "'" + base::escaped(value) +
-                                   "' is no scope; wanted 'host' or 'cgroup:/PATH' with the "
-                                   "group's path as in /proc/PID/cgroup"};
+                                   "' is no scope; wanted 'host', 'cgroup:/PATH' with the group's path as in "
+                                   "/proc/PID/cgroup, or 'tree:/PATH' with the path of a web server's PID file"};
+  }
+  if (is_tree) {
+    config.scope = Scope{Scope::Kind::tree, "", std::string(path)};
+    return ok();
   }
   while (path.ends_with('/')) path.remove_suffix(1);
-  config.scope = Scope{Scope::Kind::cgroup, std::string(path)};
+  config.scope = Scope{Scope::Kind::cgroup, std::string(path), ""};
+  return ok();
+}
+
+Status take_queue(ProbeConfig& config, const std::string& value) {
+  Result<Queue> queue = parse_queue(value);
+  if (!queue) return queue.error();
+  config.queues.push_back(*std::move(queue));
   return ok();
 }
 
@@ -67,10 +79,11 @@ struct Key {
   std::size_t most_times;
   Status (*take)(ProbeConfig&, const std::string&);
 };
-constexpr std::array<Key, 4> kKeys{{
+constexpr std::array<Key, 5> kKeys{{
     {"listen", 16, take_listen},
     {"allow", 1000, take_allow},
     {"scope", 1, take_scope},
+    {"queue", 64, take_queue},
     {"drain-file", 1, take_drain_file},
 }};
 
@@ -95,7 +108,8 @@ std::string take(ProbeConfig& config, const base::Setting& setting, std::array<s
 
 ProbeConfig default_config() {
   constexpr std::uint16_t kPort = 9719;
-  return ProbeConfig{{base::Endpoint{base::Address{}, kPort}}, base::local_networks(), Scope{}, "/run/loadprobe/drain"};
+  return ProbeConfig{
+      {base::Endpoint{base::Address{}, kPort}}, base::local_networks(), Scope{}, {}, "/run/loadprobe/drain"};
 }
 
 Result<ProbeConfig> parse_config(std::string_view text, const std::string& file) {
@@ -104,7 +118,7 @@ Result<ProbeConfig> parse_config(std::string_view text, const std::string& file)
   const base::Settings sound = well_formed ? *std::move(settings) : base::sound_settings(text, file);
 
   const ProbeConfig defaults = default_config();
-  ProbeConfig config{{}, {}, defaults.scope, defaults.drain_file};
+  ProbeConfig config{{}, {}, defaults.scope, {}, defaults.drain_file};
   std::array<std::size_t, kKeys.size()> times{};
   std::vector<base::SettingFault> faults;
   for (std::size_t i = 0; i < sound.list.size(); ++i) {

@@ -9,14 +9,17 @@
 
 #include "loadprobe/base/network.h"
 #include "loadprobe/base/result.h"
+#include "loadprobe/sock_diag.h"
 
 namespace loadprobe {
 
-// Whose load is told: the whole machine's, or that of a control group and those below it.
+// Whose load is told: the whole machine's, that of a control group and those below it, or that of a process and its
+// descendants.
 struct Scope {
-  enum class Kind { host, cgroup };
+  enum class Kind { host, cgroup, tree };
   Kind kind = Kind::host;
-  std::string group;  // below the mount, '/hosts/pinchot'; "" is the root group
+  std::string group;     // below the mount, '/hosts/pinchot'; "" is the root group
+  std::string pid_file;  // of a tree's first process
   friend bool operator==(const Scope&, const Scope&) = default;
 };
 
@@ -24,6 +27,7 @@ struct ProbeConfig {
   std::vector<base::Endpoint> listen;
   std::vector<base::Cidr> allow;
   Scope scope;
+  std::vector<Queue> queues;
   std::string drain_file;
 };
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "loadprobe/base/text.h"
+#include "loadprobe/cgroup.h"
 
 namespace loadprobe {
 namespace {
@@ -78,6 +79,30 @@ std::optional<double> parse_pressure(std::string_view text) {
       const std::optional<std::uint64_t> microseconds = base::whole_number(word.substr(kTotal.size()));
       if (microseconds) return static_cast<double>(*microseconds) / 1e6;
     }
+  }
+  return std::nullopt;
+}
+
+std::optional<ProcessStat> parse_process_stat(std::string_view text) {
+  // Counted from the state, which follows the name: proc(5) calls it field 3.
+  constexpr std::size_t kUser = 14 - 3, kSystem = 15 - 3, kChildrenUser = 16 - 3, kChildrenSystem = 17 - 3,
+                        kThreads = 20 - 3;
+  const std::size_t end_of_name = text.rfind(')');
+  if (end_of_name == std::string_view::npos) return std::nullopt;
+  const std::vector<std::string_view> words = base::words(base::trim(text.substr(end_of_name + 1)));
+  if (words.size() <= kThreads || words[0].size() != 1) return std::nullopt;
+  const std::optional<double> user = not_negative(words[kUser]), system = not_negative(words[kSystem]),
+                              children_user = not_negative(words[kChildrenUser]),
+                              children_system = not_negative(words[kChildrenSystem]);
+  const std::optional<std::uint64_t> threads = base::whole_number(words[kThreads]);
+  if (!user || !system || !children_user || !children_system || !threads) return std::nullopt;
+  return ProcessStat{words[0].front(), *threads, *user + *system, *children_user + *children_system};
+}
+
+std::optional<double> parse_allowed_cpus(std::string_view text) {
+  constexpr std::string_view kKey = "Cpus_allowed_list:";
+  for (const std::string_view line : base::split(text, '\n')) {
+    if (line.starts_with(kKey)) return parse_cpu_list(line.substr(kKey.size()));
   }
   return std::nullopt;
 }

@@ -44,6 +44,18 @@ KernelStat parse_kernel_stat(std::string_view text, double ticks_per_second);
 // /proc/pressure/cpu or a group's cpu.pressure: seconds that some task waited for a CPU.
 std::optional<double> parse_pressure(std::string_view text);
 
+// /proc/PID/stat: what a tree of processes is counted by. Ticks of a thread group and of its children that have gone.
+struct ProcessStat {
+  char state = '?';  // of the first thread
+  std::uint64_t threads = 1;
+  double own_ticks = 0;       // user and system time of its threads, also of those that have ended
+  double children_ticks = 0;  // of children that have ended and were waited for, with theirs
+};
+std::optional<ProcessStat> parse_process_stat(std::string_view text);
+
+// /proc/PID/status: how many CPUs the process may run on.
+std::optional<double> parse_allowed_cpus(std::string_view text);
+
 // /proc/PID/task/TID/stat: the state's letter. The name before it may hold any byte, ')' and line ends too.
 std::optional<char> parse_task_state(std::string_view text);
 

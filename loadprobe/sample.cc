@@ -37,6 +37,8 @@ std::string page_of(const Sample& sample, const Teller& teller) {
     gauge(page, "node_load15", "Load average of fifteen minutes.", sample.load->fifteen);
   }
   gauge(page, "node_procs_running", "Runnable tasks now, without loadprobe itself.", sample.running);
+  gauge(page, "loadprobe_requests_waiting", "Connections in listen queues that nobody has accepted yet.",
+        sample.waiting);
   cpu_seconds(page, sample);
   if (sample.pressure) {
     page.family("node_pressure_cpu_waiting_seconds_total", MetricKind::counter,

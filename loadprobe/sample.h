@@ -18,9 +18,10 @@ namespace loadprobe {
 struct Sample {
   std::optional<LoadAverages> load;
   std::optional<double> running;            // runnable tasks, loadprobe's own thread not counted
+  std::optional<double> waiting;            // requests in listen queues
   std::optional<double> cores;              // usable ones, may be fractional
   std::vector<CpuTimes> cpus;               // of the whole machine
-  std::optional<double> group_cpu_seconds;  // of a group, all its CPUs and modes together
+  std::optional<double> group_cpu_seconds;  // of a group or tree, all its CPUs and modes together
   std::optional<double> pressure;           // s
   std::optional<double> boot_time;          // s since 1970
   Order order;

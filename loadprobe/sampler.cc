@@ -12,6 +12,7 @@
 #include "loadprobe/base/file.h"
 #include "loadprobe/base/log.h"
 #include "loadprobe/cgroup.h"
+#include "loadprobe/process_tree.h"
 #include "loadprobe/task_count.h"
 
 namespace loadprobe {
@@ -50,12 +51,13 @@ std::optional<double> quietly(const std::string& path, std::optional<double> (*p
 
 }  // namespace
 
-Sampler::Sampler(Mounts mounts, Scope scope, std::string drain_file)
+Sampler::Sampler(Mounts mounts, Scope scope, std::string drain_file, std::vector<Queue> queues)
     : mounts_(std::move(mounts)),
       scope_(std::move(scope)),
       drain_file_(std::move(drain_file)),
       hierarchies_(find_hierarchies(mounts_.cgroup)),
-      ticks_per_second_(static_cast<double>(std::max(1L, ::sysconf(_SC_CLK_TCK)))) {}
+      ticks_per_second_(static_cast<double>(std::max(1L, ::sysconf(_SC_CLK_TCK)))),
+      queues_(std::move(queues)) {}
 
 Sampler::Hierarchies Sampler::find_hierarchies(const std::string& mount) {
   for (const std::string& unified : {mount, mount + "/unified"}) {
@@ -77,10 +79,11 @@ Sample Sampler::take(base::Instant now) {
                           }).value_or(KernelStat{});
   sample.boot_time = stat.boot_time;
   if (now - cores_taken_ >= kCoresHold) {
-    cores_ = scope_.kind == Scope::Kind::host ? host_cores() : group_cores();
+    cores_ = cores();
     cores_taken_ = now;
   }
   sample.cores = cores_;
+  sample.waiting = requests_waiting();
   switch (scope_.kind) {
     case Scope::Kind::host:
       // Whoever reads /proc/stat is running.
@@ -90,6 +93,9 @@ Sample Sampler::take(base::Instant now) {
       break;
     case Scope::Kind::cgroup:
       take_group(sample, now);
+      break;
+    case Scope::Kind::tree:
+      take_tree(sample, now);
       break;
   }
   return sample;
@@ -113,6 +119,28 @@ void Sampler::take_group(Sample& sample, base::Instant now) {
   }
   sample.group_cpu_seconds = seconds_of_group();
   sample.pressure = told(hierarchies_.cpu + scope_.group + "/cpu.pressure", parse_pressure);
+}
+
+void Sampler::take_tree(Sample& sample, base::Instant now) {
+  const base::Result<int> root = read_pid_file(scope_.pid_file);
+  if (!root) {
+    warn(scope_.pid_file, root.error().what);
+    return;
+  }
+  const std::optional<Tree> tree = read_tree(TreeFiles{mounts_.proc, ::gettid()}, *root);
+  if (!tree) {
+    warn(scope_.pid_file, "there is no process " + std::to_string(*root));
+    return;
+  }
+  sample.running = tree->running;
+  sample.load = group_load(tree->running, now);
+  sample.group_cpu_seconds = tree_ticks_.after(tree->ticks) / ticks_per_second_;
+}
+
+std::optional<double> Sampler::requests_waiting() {
+  const std::optional<double> waiting = queues_.waiting();
+  for (const auto& [queue, cause] : queues_.causes()) warn(queue, cause);
+  return waiting;
 }
 
 std::optional<double> Sampler::running_in_group() const {
@@ -150,6 +178,31 @@ std::optional<double> Sampler::group_cores() const {
   if (!cpus) cpus = affinity();
   if (!cpus) return std::nullopt;
   return std::min(*cpus, quota_upward(scope_.group));
+}
+
+// A web server that was given fewer CPUs, or a quota, has no more than these.
+std::optional<double> Sampler::tree_cores() const {
+  const base::Result<int> root = read_pid_file(scope_.pid_file);
+  if (!root) return std::nullopt;
+  const std::string process = mounts_.proc + "/" + std::to_string(*root);
+  const std::optional<double> cpus = quietly(process + "/status", parse_allowed_cpus);
+  if (!cpus || hierarchies_.version == Version::none) return cpus;
+  const base::Result<std::string> groups = base::read_file(process + "/cgroup");
+  if (!groups) return cpus;
+  const std::string_view controller = hierarchies_.version == Version::two ? "" : "cpu";
+  return std::min(*cpus, quota_upward(parse_own_group(*groups, controller).value_or("")));
+}
+
+std::optional<double> Sampler::cores() const {
+  switch (scope_.kind) {
+    case Scope::Kind::host:
+      return host_cores();
+    case Scope::Kind::cgroup:
+      return group_cores();
+    case Scope::Kind::tree:
+      return tree_cores();
+  }
+  return std::nullopt;
 }
 
 double Sampler::quota_upward(std::string_view group) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Takes samples: reads the files that tell the load of this host, or of a control group on it.
+// Takes samples: reads the files that tell the load of this host, or of a control group or a tree of processes on it.
 // Floor 3. One thread; its own thread is not counted.
 #pragma once
 
@@ -7,8 +7,11 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "loadprobe/base/time.h"
+#include "loadprobe/growing_sum.h"
+#include "loadprobe/listen_queues.h"
 #include "loadprobe/probe_config.h"
 #include "loadprobe/sample.h"
 
@@ -22,7 +25,7 @@ struct Mounts {
 
 class Sampler {
  public:
-  Sampler(Mounts mounts, Scope scope, std::string drain_file);
+  Sampler(Mounts mounts, Scope scope, std::string drain_file, std::vector<Queue> queues = {});
 
   // What cannot be read is missing from the sample, and is logged the first time.
   // REQUIRES: `now` does not go back.
@@ -38,12 +41,16 @@ class Sampler {
 
   void take_host(Sample& sample);
   void take_group(Sample& sample, base::Instant now);
+  void take_tree(Sample& sample, base::Instant now);
+  std::optional<double> requests_waiting();
   Order read_order();
 
   std::optional<double> running_in_group() const;
   std::optional<double> seconds_of_group();
   std::optional<double> host_cores() const;
   std::optional<double> group_cores() const;
+  std::optional<double> tree_cores() const;
+  std::optional<double> cores() const;
   double quota_upward(std::string_view group) const;
   std::optional<LoadAverages> group_load(double running, base::Instant now);
 
@@ -64,6 +71,8 @@ class Sampler {
   LoadAverages group_load_;
   base::Instant group_watched_since_ = base::kNever;
   base::Instant group_load_taken_ = base::kNever;
+  ListenQueues queues_;
+  GrowingSum tree_ticks_;
 };
 
 }  // namespace loadprobe

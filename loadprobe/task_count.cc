@@ -25,18 +25,6 @@ struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
 };
 
-bool is_runnable(const TaskFiles& files, int id) {
-  const std::string number = std::to_string(id);
-  // The file of a thread, not the one of its process: that one adds up the times of all threads.
-  const base::Result<base::Fd> file = base::Fd::open(files.proc + "/" + number + "/task/" + number + "/stat", O_RDONLY);
-  if (!file) return false;
-  char start[256];  // holds the longest name and the state behind it
-  const ssize_t size = ::read(file->get(), start, sizeof start);
-  if (size <= 0) return false;
-  const std::optional<char> state = parse_task_state(std::string_view(start, static_cast<std::size_t>(size)));
-  return state == 'R' || state == 'D';
-}
-
 // A cgroup's folder has two links and one more for each group below it; file systems that do not count say 1.
 bool has_folders(const std::string& path) {
   struct stat status {};
@@ -62,7 +50,7 @@ double count_in_folders(const TaskFiles& files, const std::string& group, int de
 double count_ids(const TaskFiles& files, std::string_view ids) {
   double runnable = 0;
   for (const int id : parse_task_ids(ids)) {
-    if (id != files.passed_over && is_runnable(files, id)) ++runnable;
+    if (id != files.passed_over && is_runnable(files.proc + "/" + std::to_string(id), id)) ++runnable;
   }
   return runnable;
 }
@@ -75,6 +63,30 @@ double count_below(const TaskFiles& files, const std::string& group, int depth) 
 }
 
 }  // namespace
+
+bool is_runnable(char state) { return state == 'R' || state == 'D'; }
+
+bool is_runnable(const std::string& process, int thread) {
+  // The file of a thread, not the one of its process: that one adds up the times of all threads.
+  const base::Result<base::Fd> file = base::Fd::open(process + "/task/" + std::to_string(thread) + "/stat", O_RDONLY);
+  if (!file) return false;
+  char start[256];  // holds the longest name and the state behind it
+  const ssize_t size = ::read(file->get(), start, sizeof start);
+  if (size <= 0) return false;
+  const std::optional<char> state = parse_task_state(std::string_view(start, static_cast<std::size_t>(size)));
+  return state && is_runnable(*state);
+}
+
+std::vector<int> thread_ids(const std::string& process) {
+  const std::unique_ptr<DIR, CloseFolder> folder(::opendir((process + "/task").c_str()));
+  std::vector<int> ids;
+  while (folder) {
+    const dirent* entry = ::readdir(folder.get());
+    if (!entry) break;
+    for (const int id : parse_task_ids(entry->d_name)) ids.push_back(id);
+  }
+  return ids;
+}
 
 std::optional<double> count_runnable(const TaskFiles& files) {
   if (::access((files.group + "/" + files.ids).c_str(), R_OK) != 0) return std::nullopt;

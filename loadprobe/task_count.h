@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Counts the runnable tasks of a control group and of the groups below it.
+// Counts runnable tasks: those of a control group and of the groups below it, or one by one.
 // Floor 3. Any thread.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace loadprobe {
 
@@ -18,5 +19,12 @@ struct TaskFiles {
 // Threads in state R (runnable, throttled ones too) or D (waiting for a disk); nothing if the group cannot be read.
 // Threads that end meanwhile do not count.
 std::optional<double> count_runnable(const TaskFiles& files);
+
+// State R or D.
+bool is_runnable(char state);
+// Of a thread of the process whose folder in proc this is; false once it has ended.
+bool is_runnable(const std::string& process, int thread);
+// The threads of the process whose folder in proc this is.
+std::vector<int> thread_ids(const std::string& process);
 
 }  // namespace loadprobe

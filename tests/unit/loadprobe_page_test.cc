@@ -12,6 +12,7 @@ Sample full_sample() {
   Sample sample;
   sample.load = LoadAverages{1.86, 0.7, 0.27};
   sample.running = 3;
+  sample.waiting = 7;
   sample.cores = 1.5;
   sample.cpus = {{0, {80.67, 0, 20.38, 971.36, 0.24, 0, 0.13, 0.08}}, {3, {1, 2, 3, 4}}};
   sample.pressure = 23.437017;
@@ -32,6 +33,9 @@ node_load15 0.27
 # HELP node_procs_running Runnable tasks now, without loadprobe itself.
 # TYPE node_procs_running gauge
 node_procs_running 3
+# HELP loadprobe_requests_waiting Connections in listen queues that nobody has accepted yet.
+# TYPE loadprobe_requests_waiting gauge
+loadprobe_requests_waiting 7
 # HELP node_cpu_seconds_total Seconds the CPUs spent in each mode.
 # TYPE node_cpu_seconds_total counter
 node_cpu_seconds_total{cpu="0",mode="user"} 80.67
@@ -77,6 +81,7 @@ TEST(Page, ReadsBackAsTheReportOfTheSample) {
   EXPECT_EQ(report->load15, 0.27);
   EXPECT_EQ(report->running, 3);
   EXPECT_EQ(report->cores, 1.5);
+  EXPECT_EQ(report->waiting, 7);
   EXPECT_DOUBLE_EQ(*report->cpu_seconds, 107.26);
   EXPECT_EQ(report->pressure, 23.437017);
   EXPECT_EQ(report->boot_time, 1796024456);

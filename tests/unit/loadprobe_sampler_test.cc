@@ -38,7 +38,7 @@ class Machine : public testing::Test {
 
   Mounts mounts() const { return {path("proc"), path("cgroup")}; }
   Sampler sampler(const Scope& scope = {}) const { return Sampler(mounts(), scope, path("drain")); }
-  static Scope group(const std::string& name) { return {Scope::Kind::cgroup, name}; }
+  static Scope group(const std::string& name) { return {Scope::Kind::cgroup, name, ""}; }
 
   std::string root_;
 };

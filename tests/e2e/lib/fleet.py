@@ -70,7 +70,8 @@ class Host:
         scope = f"scope = cgroup:{self.cgroup.path}\n" if self.cgroup else ""
         self.probe_configuration = scene.write(
             f"{name}/loadprobe.conf",
-            f"listen = {address}:{fleet.probe_port}\nallow = 127.0.0.0/8\ndrain-file = {self.drain_file}\n{scope}",
+            f"listen = {address}:{fleet.probe_port}\nallow = 127.0.0.0/8\ndrain-file = {self.drain_file}\n"
+            f"queue = unix:{self.mapserver.socket}\n{scope}",
         )
         self.probe = None
         self.batch_job = []
