@@ -17,6 +17,11 @@ def waiting_by_ss(path):
     return sum(int(line.split()[2]) for line in shown.splitlines() if line.split()[4] == path)
 
 
+def state_of(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
+        return stat.read().rpartition(")")[2].split()[0]
+
+
 def reported(host):
     """What loadprobe says of waiting requests, None if it says nothing."""
     page = client.ask(host.address, host.fleet.probe_port, "/metrics").body.decode()
@@ -36,6 +41,8 @@ class Queues(case.SceneCase):
         for worker in host.mapserver.processes:
             worker.signal(signal.SIGSTOP)
             self.addCleanup(worker.signal, signal.SIGCONT)
+            # One that has not stopped yet would still accept a connection.
+            processes.wait_until(lambda pid=worker.pid: state_of(pid) == "T", 5, "a mapserv that stands still")
         for _ in range(count):
             connection = socket.create_connection((host.address, self.fleet.port), timeout=5)
             connection.sendall(b"GET " + case.MAP + b" HTTP/1.0\r\n\r\n")
