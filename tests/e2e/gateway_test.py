@@ -294,7 +294,18 @@ class Served(GatewayCase):
             with fastcgi.Connection(where) as connection:
                 connection.send(fastcgi.request(method="POST", body=b"x" * size))
                 self.assertEqual(fastcgi.head(connection.answer())["Status"], "307 Temporary Redirect")
+                self.assert_redirected(connection.ask(query=MAP))
+
+    def test_a_body_that_holds_a_foreign_record_ends_the_connection(self):
+        _, where = self.serve()
+        head = fastcgi.begin() + fastcgi.stream(fastcgi.PARAMS, fastcgi.pairs(fastcgi.variables(method="POST")))
+        values = fastcgi.record(fastcgi.GET_VALUES, fastcgi.pairs({b"FCGI_MPXS_CONNS": b""}) * 50, request=0)
+        for foreign in (values, fastcgi.record(fastcgi.STDIN, b"x", request=2), fastcgi.record(fastcgi.PARAMS, b"x")):
+            with fastcgi.Connection(where) as connection:
+                connection.send(head + fastcgi.record(fastcgi.STDIN, b"x" * 100) + foreign)
                 self.assertTrue(connection.ends())
+        with fastcgi.Connection(where) as connection:
+            self.assert_redirected(connection.ask(query=MAP))
 
     def test_a_request_may_come_in_pieces(self):
         _, where = self.serve()

@@ -20,7 +20,7 @@ class SceneCase(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        require_programs("balance", "poolwatch", "loadprobe", "balancectl")
+        require_programs("balance", "balance-relay", "poolwatch", "loadprobe", "balancectl")
         cls.scene = processes.Scene(cls.__name__.lower())
         cls.addClassCleanup(cls.scene.close)
         cls.build()
