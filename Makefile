@@ -82,7 +82,7 @@ $(programs) $(BUILD)/tests/unit_tests $(BUILD)/tests/policy_stdio:
 	@mkdir -p $(@D)
 	$(LINK)
 # --- tests ---
-.PHONY: deps deps-demo demo test check full lint tidy format check-format check-asan check-ubsan check-tsan bench install uninstall clean help
+.PHONY: deps deps-demo demo test check full lint tidy format check-format check-asan check-tsan bench install uninstall clean help
 deps:  ## install what building and testing need (Debian packages; as root)
 	tests/deps.sh full
 deps-demo:  ## install what building and the demo need
@@ -98,13 +98,11 @@ units:  ## unit and stress tests alone, without installing anything
 	$(MAKE) $(JOBS) $(testers)
 	BUILD=$(BUILD) python3 tests/run.py unit stress
 .PHONY: units
-check-asan:   ## unit and stress tests under AddressSanitizer
-	$(MAKE) units BUILD=build/asan  CXXFLAGS='-O1 -g -fno-omit-frame-pointer' SANITIZE=-fsanitize=address STATIC=
-check-ubsan:  ## ... under UndefinedBehaviorSanitizer
-	$(MAKE) units BUILD=build/ubsan CXXFLAGS='-O1 -g' SANITIZE='-fsanitize=undefined -fno-sanitize-recover=all' STATIC=
+check-asan:  ## unit and stress tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	$(MAKE) units BUILD=build/asan  CXXFLAGS='-O1 -g -fno-omit-frame-pointer' SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all' STATIC=
 check-tsan:   ## ... under ThreadSanitizer
 	$(MAKE) units BUILD=build/tsan  CXXFLAGS='-O1 -g' SANITIZE=-fsanitize=thread STATIC=
-full: test lint check-asan check-ubsan check-tsan  ## everything, by hand
+full: test lint check-asan check-tsan  ## everything, by hand
 	tests/fresh_debian.sh
 
 # --- lint ---

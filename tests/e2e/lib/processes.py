@@ -227,10 +227,14 @@ class Scene:
 
 
 def exit_on_sigterm():
-    """Makes SIGTERM and SIGHUP end this program by an exception, as SIGINT does. Call in the main thread."""
+    """Makes SIGTERM and SIGHUP end this program by an exception, as SIGINT does. Call in the main thread.
+
+    SIGINT is set too: what a shell starts with '&' inherits that it is ignored.
+    """
 
     def leave(number, _frame):
         raise SystemExit(128 + number)
 
     signal.signal(signal.SIGTERM, leave)
     signal.signal(signal.SIGHUP, leave)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
