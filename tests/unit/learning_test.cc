@@ -336,5 +336,16 @@ TEST(BatchJob, EndsWhenTheFloorFalls) {
   EXPECT_GT(memory.hosts[0].completed, 0);
 }
 
+TEST(Learning, WhereAllIsRelayedWhatElseRunsIsKnownWithoutTheHostsCounting) {
+  PoolMemory memory = empty_memory(1, 1);
+  Hearing hearing = hearing_of(0);
+  hearing.relayed = 3;
+  EXPECT_EQ(learn(memory, watching(5, 0), hearing, at(1)).background, 2);
+  EXPECT_NEAR(learn(memory, watching(3, 0), hearing, at(2)).background, 1.4, 1e-9);
+  EXPECT_NEAR(learn(memory, watching(1, 0), hearing, at(3)).background, 0.98, 1e-9);
+  hearing.relayed.reset();
+  EXPECT_EQ(learn(memory, watching(5, 0), hearing, at(4)).background, 0);
+}
+
 }  // namespace
 }  // namespace balance
