@@ -58,7 +58,7 @@ def request_pool(seed=1999):
         pool.append(f"map=WORLD&mode=map&layers=all&mapext={extent}&mapsize=400+200")
     for _ in range(10):
         pool.append(f"map=WORLD&mode=tile&tilemode=gmap&layers=all&tile={chance.randrange(8)}+{chance.randrange(8)}+3")
-    pool.append("map=WORLD&mode=legend&layers=all")
+    pool.append("map=WORLD&SERVICE=WMS&VERSION=1.1.1&REQUEST=GetLegendGraphic&LAYER=cities&FORMAT=image/png")
     chance.shuffle(pool)
     return pool
 
