@@ -111,9 +111,15 @@ std::string believed(const Snapshot& snapshot, const PoolStanding& pool) {
   return "by predicted load";
 }
 
+std::string target_text(const Request& request, const HostConfig& host, const Config& config, const Plan& plan) {
+  const Target target = target_of(request, host, config, plan);
+  const bool is_relayed = target == Target::fit && action_at(request, host, config, plan) == Action::relay;
+  return is_relayed ? "relay" : std::string(name_of(target));
+}
+
 // Every host, or the drawn ones of a large pool: as it stands and, where it is a candidate, what it costs.
-std::string host_lines(const Request& request, const Config& config, const Table& table, const Snapshot& snapshot,
-                       const Choice& choice) {
+std::string host_lines(const Request& request, const Config& config, const Plan& plan, const Table& table,
+                       const Snapshot& snapshot, const Choice& choice) {
   Columns columns;
   for (const auto title : {"HOST", "STATE", "TARGET"}) columns.heading(title, Align::left);
   for (const auto title : {"PREDICTED", "BACKGROUND", "CORES", "WEIGHT", "RAMP", "SLOW", "COST"}) {
@@ -128,12 +134,13 @@ std::string host_lines(const Request& request, const Config& config, const Table
     const Candidate looked =
         candidate(i, host, standing, table.live(i, snapshot.now), pool, config.probe, snapshot.now);
     std::vector<std::string> row{host.name, std::string(name_of(looked.tier)),
-                                 std::string(name_of(target_of(request, host, config)))};
+                                 target_text(request, host, config, plan)};
     const auto place = static_cast<std::size_t>(found - snapshot.candidates.begin());
     const bool has_cost = place < choice.costs.size() && choice.costs[place].host == i;
     const Cost cost = has_cost ? choice.costs[place] : Cost{};
     const auto known = [&](double number) { return has_cost ? std::optional<double>(number) : std::nullopt; };
-    row.push_back(rounded(drained(looked.prediction, drain_of(looked), snapshot.now).requests, Digits{2}));
+    const double drained_to_now = drained(looked.prediction, drain_of(looked), snapshot.now).requests;
+    row.push_back(rounded(has_cost ? cost.predicted : drained_to_now, Digits{2}));
     row.push_back(rounded(looked.background, Digits{2}));
     row.push_back(json_number(looked.cores));
     row.push_back(json_number(host.weight));
@@ -155,7 +162,17 @@ std::string choice_lines(const Decision& decision, const Config& config) {
   return choice.hosts.size() > 1 ? text + "\n" : text;
 }
 
-std::string reply_lines(const Decision& decision) {
+int status_of(const Decision& decision) { return is_relay(decision) ? 200 : decision.reply.status; }
+
+// Of a relay the host itself says the rest.
+std::string relay_lines(const Request& request, const HostConfig& host) {
+  std::string url = origin_of(host.inside) + path_on(request, host);
+  if (!request.query.empty()) url.append(1, '?').append(request.query);
+  return "relayed to " + base::escaped(url, kShownBytes * 4) + "\n";
+}
+
+std::string reply_lines(const Request& request, const Decision& decision, const Config& config) {
+  if (is_relay(decision)) return relay_lines(request, config.hosts[*decision.host]);
   std::string text = "status     " + std::to_string(decision.reply.status) + "\n";
   for (const auto& [name, value] : decision.reply.headers) {
     if (name == "Location") text += "Location   " + base::escaped(value, kShownBytes * 4) + "\n";
@@ -179,17 +196,17 @@ base::Result<Explanation> explain(const Inquiry& asked, const Config& config, co
                      base::escaped(variables.request_uri, kShownBytes) +
                      (request->client_on_https ? " (client on https)" : "") + "\n";
   text += "class      " + std::string(name_of(request->class_)) + " (" + base::escaped(request->why) + ")\n";
-  const Plan plan = plan_for(*request, config, Relaying::absent);
+  const Plan plan = plan_for(*request, config, Relaying::built_in);
   text += "plan       " + action_text(plan) + "\n";
   if (!needs_host(plan)) {
     const Decision decision = decide_without_host(*request, config, plan);
-    return Explanation{text + reply_lines(decision), decision.reply.status};
+    return Explanation{text + reply_lines(*request, decision, config), status_of(decision)};
   }
   if (table == nullptr) {
     const Decision decision = decide_by_weight(*request, config, plan, draw);
-    return Explanation{
-        text + "chosen     by weight: there is no table\n" + choice_lines(decision, config) + reply_lines(decision),
-        decision.reply.status};
+    return Explanation{text + "chosen     by weight: there is no table\n" + choice_lines(decision, config) +
+                           reply_lines(*request, decision, config),
+                       status_of(decision)};
   }
   const Snapshot snapshot = snapshot_for(*request, config, plan, *table, now, draw);
   const Decision decision = decide(*request, config, plan, snapshot, draw);
@@ -201,9 +218,9 @@ base::Result<Explanation> explain(const Inquiry& asked, const Config& config, co
     text += "candidates " + std::to_string(snapshot.candidates.size()) + " of " + std::to_string(config.hosts.size()) +
             " hosts; each request draws its own\n";
   }
-  text += "\n" + host_lines(*request, config, *table, snapshot, decision.choice) + "\n";
-  text += choice_lines(decision, config) + reply_lines(decision);
-  return Explanation{std::move(text), decision.reply.status};
+  text += "\n" + host_lines(*request, config, plan, *table, snapshot, decision.choice) + "\n";
+  text += choice_lines(decision, config) + reply_lines(*request, decision, config);
+  return Explanation{std::move(text), status_of(decision)};
 }
 
 }  // namespace balance

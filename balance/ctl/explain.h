@@ -28,7 +28,7 @@ struct Inquiry {
 
 struct Explanation {
   std::string text;
-  int status = 0;  // that the client would get
+  int status = 0;  // that the client would get; 200 for a relay
 };
 
 // `table` null: as `balance` without one. Errors (Fault::usage): an inquiry that is no request.

@@ -22,10 +22,13 @@ HostView host_view(const Config& config, std::size_t index, const Table& table, 
   HostView view;
   view.name = host.name;
   view.standing = table.standing(index).value_or(Standing{});
-  view.tier = tier_of(host, view.standing, pool, config.probe, now);
   view.weight = host.weight;
   view.cores = cores_of(host, view.standing, pool);
-  const Candidate looked = candidate(index, host, view.standing, table.live(index, now), pool, config.probe, now);
+  const Live live = table.live(index, now);
+  const Candidate looked = candidate(index, host, view.standing, live, pool, config.probe, now);
+  view.tier = looked.tier;
+  if (view.tier == Tier::failed) view.standing.cause = cause_of(live.outcomes);
+  view.in_flight = live.in_flight;
   view.predicted = drained(looked.prediction, drain_of(looked), now).requests;
   view.dispatches = table.dispatches(index);
   view.age = age_at(view.standing.reported, now);
@@ -57,11 +60,11 @@ std::string health_text(const HostView& host) {
 }
 
 std::string pool_text(const PoolView& view) {
-  std::array<std::size_t, 5> tiers{};
+  std::array<std::size_t, kTiers> tiers{};
   for (const HostView& host : view.hosts) tiers[static_cast<std::size_t>(host.tier)] += 1;
   std::string text = std::to_string(view.hosts.size()) + (view.hosts.size() == 1 ? " host:" : " hosts:");
   bool first = true;
-  for (const Tier tier : {Tier::usable, Tier::backup, Tier::silent, Tier::down, Tier::out}) {
+  for (const Tier tier : {Tier::usable, Tier::backup, Tier::silent, Tier::failed, Tier::down, Tier::out}) {
     const std::size_t count = tiers[static_cast<std::size_t>(tier)];
     if (count == 0) continue;
     text += (first ? " " : ", ") + std::to_string(count) + " " + std::string(name_of(tier));
@@ -92,9 +95,9 @@ std::string host_json(const HostView& host) {
          ", \"waiting\": " + json_number(standing.waiting) + ", \"load1\": " + json_number(standing.load1) +
          ", \"background\": " + json_number(standing.background) + ", \"predicted\": " + json_number(host.predicted) +
          ", \"mean_service_seconds\": " + json_number(standing.mean_service_seconds) +
-         ", \"dispatches\": " + std::to_string(host.dispatches) + ", \"share\": " + json_number(host.share) +
-         ", \"web\": " + json_string(name_of(standing.web)) + ", \"age_seconds\": " + json_number(age) +
-         ", \"cause\": " + json_string(standing.cause) + "}";
+         ", \"in_flight\": " + std::to_string(host.in_flight) + ", \"dispatches\": " + std::to_string(host.dispatches) +
+         ", \"share\": " + json_number(host.share) + ", \"web\": " + json_string(name_of(standing.web)) +
+         ", \"age_seconds\": " + json_number(age) + ", \"cause\": " + json_string(standing.cause) + "}";
 }
 
 }  // namespace

@@ -18,10 +18,11 @@ namespace balance {
 struct HostView {
   std::string name;
   Tier tier = Tier::usable;
-  Standing standing;
+  Standing standing;  // its cause is that of the tier
   double weight = 1;
-  double cores = 1;      // as counted
-  double predicted = 0;  // requests in progress, drained to now
+  double cores = 1;             // as counted
+  double predicted = 0;         // requests in progress, drained to now
+  std::uint32_t in_flight = 0;  // relayed requests
   std::uint64_t dispatches = 0;
   double share = 0;            // 0 to 1, of the dispatches since the earlier view, or of all
   std::optional<Seconds> age;  // of the last report

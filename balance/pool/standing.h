@@ -3,6 +3,7 @@
 // read by everyone. Floor 2: values and pure functions, any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -63,6 +64,7 @@ enum class Tier : std::uint8_t {
   down,    // for sure: never chosen
   out,     // draining, off or weight 0: never chosen
 };
+inline constexpr std::size_t kTiers = 6;
 std::string_view name_of(Tier tier);
 
 // The place of a host at this instant. A host never heard of is usable until `expire` after poolwatch began; one

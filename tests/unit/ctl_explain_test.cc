@@ -33,6 +33,7 @@ Table table_at(const std::string& path, const Config& config) {
   table->publish(PoolStanding{.beat = kNow, .started = kNow - Seconds{60}, .greatest_capacity = 4});
   table->set_prediction(0, {.requests = 4, .at = kNow});
   table->set_prediction(1, {.requests = 1, .at = kNow});
+  table->set_prediction(2, {.requests = 6, .at = kNow});
   return *std::move(table);
 }
 
@@ -58,13 +59,13 @@ TEST(Explain, TellsClassCostsChoiceAndLocation) {
             "plan       redirect with 302\n"
             "chosen     by predicted load\n"
             "\n"
-            "HOST     STATE   TARGET       PREDICTED  BACKGROUND  CORES  WEIGHT  RAMP  SLOW   COST\n"
-            "pinchot  usable  fit               4.00        0.00      4       1  1.00  1.00  1.250\n"
-            "leopold  usable  fit               1.00        0.00      4       1  1.00  1.00  0.500\n"
-            "audubon  usable  inside-only       0.00        0.00      4       1     -     -      -\n"
+            "HOST     STATE   TARGET  PREDICTED  BACKGROUND  CORES  WEIGHT  RAMP  SLOW   COST\n"
+            "pinchot  usable  fit          4.00        0.00      4       1  1.00  1.00  1.250\n"
+            "leopold  usable  fit          1.00        0.00      4       1  1.00  1.00  0.500\n"
+            "audubon  usable  relay        6.00        0.00      4       1  1.00  1.00  1.750\n"
             "\n"
             "choice     leopold: it has the least cost\n"
-            "then       pinchot\n"
+            "then       pinchot, audubon\n"
             "status     302\n"
             "Location   http://leopold.example.org:8080/cgi-bin/mapserv?map=WORLD&mode=map\n");
 }
@@ -99,9 +100,23 @@ TEST(Explain, AQuestionMarkInFrontIsNoPartOfTheQuery) {
   EXPECT_EQ(text.substr(0, text.find('\n')), "request    GET /cgi-bin/mapserv?mode=map");
 }
 
-TEST(Explain, AnHttpsClientIsNotSentToHttpHosts) {
+TEST(Explain, AHostThatNoRedirectMayReachIsRelayedTo) {
   ScratchDir dir;
   const Config config = pool();
+  const Table table = table_at(dir / "t", config);
+  Inquiry inquiry = asking("mode=map");
+  inquiry.https = true;
+  const base::Result<Explanation> explanation = explain(inquiry, config, &table, kNow, kDraw);
+  ASSERT_TRUE(explanation);
+  EXPECT_EQ(explanation->status, 200);
+  EXPECT_NE(explanation->text.find("leopold  usable  relay "), std::string::npos) << explanation->text;
+  EXPECT_NE(explanation->text.find("relayed to http://leopold.example.org:8080/cgi-bin/mapserv?mode=map\n"),
+            std::string::npos);
+}
+
+TEST(Explain, WithoutRelayingAnHttpsClientIsNotSentToHttpHosts) {
+  ScratchDir dir;
+  const Config config = pool("mode = redirect\n");
   const Table table = table_at(dir / "t", config);
   Inquiry inquiry = asking("mode=map");
   inquiry.https = true;

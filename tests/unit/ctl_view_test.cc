@@ -120,19 +120,20 @@ TEST(Status, JsonHasNullsForWhatIsNotKnown) {
   const Table table = table_at(dir / "t", config, kNow - Seconds{0.25});
   PoolView view = seen(config, table);
   view.balancer_id = 0xabc;
-  EXPECT_EQ(to_json(view),
-            R"({"table": "/run/balance/balance.conf.table", "configuration": "/etc/balance/balance.conf", )"
-            R"("balancer": "0000000000000abc",
+  EXPECT_EQ(
+      to_json(view),
+      R"({"table": "/run/balance/balance.conf.table", "configuration": "/etc/balance/balance.conf", )"
+      R"("balancer": "0000000000000abc",
  "poolwatch": {"alive": true, "process": 123, "beat_age_seconds": 0.25, "running_for_seconds": 60.25},
  "panic": false, "share_of_dispatches": 0.5, "mean_service_seconds": 0.2, "shares_since_seconds": null,
  "hosts": [
   {"name": "pinchot", "tier": "usable", "health": "up", "duty": "serving", "weight": 1, "cores": 4, "running": 2, )"
-            R"("waiting": null, "load1": null, "background": 0, "predicted": 0, "mean_service_seconds": 0.2, )"
-            R"("dispatches": 3, "share": 0.75, "web": "answers", "age_seconds": 0.25, "cause": ""},
+      R"("waiting": null, "load1": null, "background": 0, "predicted": 0, "mean_service_seconds": 0.2, )"
+      R"("in_flight": 0, "dispatches": 3, "share": 0.75, "web": "answers", "age_seconds": 0.25, "cause": ""},
   {"name": "leopold", "tier": "down", "health": "down", "duty": "serving", "weight": 2, "cores": 8, )"
-            R"("running": null, "waiting": null, "load1": null, "background": 0, "predicted": 0, )"
-            R"("mean_service_seconds": 0.2, "dispatches": 1, "share": 0.25, "web": "refused", "age_seconds": null, )"
-            R"("cause": "web port: connection refused"}]}
+      R"("running": null, "waiting": null, "load1": null, "background": 0, "predicted": 0, )"
+      R"("mean_service_seconds": 0.2, "in_flight": 0, "dispatches": 1, "share": 0.25, "web": "refused", "age_seconds": null, )"
+      R"("cause": "web port: connection refused"}]}
 )");
 }
 
@@ -166,6 +167,22 @@ TEST(FindTable, TheFreshestIsTakenAndTheOtherNamed) {
   ASSERT_TRUE(search.found);
   EXPECT_EQ(search.found->files.table, own + "/balance.conf.table");
   EXPECT_EQ(search.others, std::vector<std::string>{dir / "run/balance.conf.table"});
+}
+
+TEST(Status, AHostThatRelaysFoundFailingSaysSoAndWhy) {
+  ScratchDir dir;
+  base::Result<Config> config = parse_config("host = pinchot http://pinchot.example.org\n", "/balance.conf");
+  ASSERT_TRUE(config);
+  base::Result<Table> table =
+      Table::create(dir / "t", {.fingerprint = config->fingerprint, .hosts = 1, .boot_id = "boot"});
+  ASSERT_TRUE(table);
+  constexpr Instant kAsked{Seconds{1000}};
+  table->note_end(0, Relayed::no_connection, kAsked);
+  const PoolView view = view_of(*config, *table, nullptr, kAsked);
+  EXPECT_EQ(view.hosts.front().tier, Tier::failed);
+  EXPECT_EQ(view.hosts.front().standing.cause, "relayed requests: no connection");
+  EXPECT_NE(to_text(view).find("1 failed"), std::string::npos);
+  EXPECT_NE(to_text(view).find("pinchot  failed"), std::string::npos) << to_text(view);
 }
 
 }  // namespace
