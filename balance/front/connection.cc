@@ -141,7 +141,11 @@ class FastCgiExchange : public Exchange {
   }
 
   void break_off() override { broken_off_ = true; }
-  Break how_breaks_show() const override { return Break::shows; }
+  // lighttpd takes an answer into a file of its own and, where it had none, tells its client the length of what came.
+  Break how_breaks_show() const override {
+    const char* const server = FCGX_GetParam("SERVER_SOFTWARE", request_.envp);
+    return server != nullptr && std::string_view(server).starts_with("lighttpd") ? Break::shows_by_length : Break::shows;
+  }
   int watched() override { return request_.ipcFd; }
 
   bool is_abandoned() override {
@@ -182,6 +186,15 @@ class FastCgiExchange : public Exchange {
   bool took_end_ = false, broken_off_ = false;
 };
 
+// Ends an answer so that the client sees that its end is missing. Without END_REQUEST nginx shows that only if the
+// connection was to be kept, with END_REQUEST only if it was not, and either only by a Content-Length; Apache hides
+// both. What no web server takes for an end, of a connection or an answer, is a record that is none.
+void break_stream(FCGX_Request& request) {
+  FCGX_FFlush(request.out);
+  constexpr std::array<unsigned char, 8> kNoRecord{};
+  send(request.ipcFd, kNoRecord.data(), kNoRecord.size(), MSG_NOSIGNAL);
+}
+
 // One request after its head has come. False: the connection serves no other one; whether it is closed yet tells
 // request.ipcFd.
 bool serve_request(base::Fd& connection, const Head& head, FCGX_Request& request, const Respond& respond) {
@@ -200,13 +213,9 @@ bool serve_request(base::Fd& connection, const Head& head, FCGX_Request& request
   FastCgiExchange exchange(request, body);
   respond(exchange);
   if (exchange.is_broken_off() || !exchange.forget_body()) {
-    // With a connection that is kept only its end shows that the answer has none; without, only the end of the request.
-    if (request.keepConnection == 0) FCGX_Finish_r(&request);
-    if (request.ipcFd >= 0) {
-      FCGX_FFlush(request.out);
-      shutdown(request.ipcFd, SHUT_RDWR);
-      FCGX_Free(&request, 1);
-    }
+    if (exchange.is_broken_off()) break_stream(request);
+    shutdown(request.ipcFd, SHUT_RDWR);
+    FCGX_Free(&request, 1);
     return false;
   }
   FCGX_Finish_r(&request);  // and closes, unless the connection is kept; then waits for the other side to close too

@@ -39,7 +39,11 @@ class Exchange {
 
   // Whether this gateway can show a client that an answer broke off; where not, an answer should be whole before its
   // first byte is written.
-  enum class Break : std::uint8_t { shows, is_hidden };
+  enum class Break : std::uint8_t {
+    shows,
+    shows_by_length,  // only if the answer has a Content-Length
+    is_hidden,
+  };
   virtual Break how_breaks_show() const = 0;
 
   // A descriptor that becomes readable when the web server has gone; -1: there is none, write() will tell.

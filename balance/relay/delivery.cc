@@ -58,12 +58,24 @@ void Delivery::judge_held(Rest rest) {
   }
 }
 
+bool Delivery::would_hide_a_break() const {
+  switch (asked_.exchange.how_breaks_show()) {
+    case Exchange::Break::shows:
+      return false;
+    case Exchange::Break::shows_by_length:
+      return !reader_.head().content_length.has_value();
+    case Exchange::Break::is_hidden:
+      return true;
+  }
+  return true;
+}
+
 // From here on the client gets the answer: its head, and what was held of the body.
 void Delivery::begin() {
   std::string text = to_cgi(relay_reply(reader_.head(), asked_.host, asked_.config), asked_.request.method);
   if (!asked_.drop_body) text.append(held_);
   held_.clear();
-  if (asked_.exchange.how_breaks_show() == Exchange::Break::is_hidden) {
+  if (would_hide_a_break()) {
     state_ = State::holding;
     held_ = std::move(text);
   } else {

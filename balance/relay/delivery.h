@@ -57,6 +57,7 @@ class Delivery : public Taker {
 
  private:
   void judge_held(Rest rest);
+  bool would_hide_a_break() const;
   void begin();
   Then pass(std::string_view piece);
   Then write(std::string_view piece);

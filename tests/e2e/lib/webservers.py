@@ -84,11 +84,13 @@ class WebServer:
 
 
 class Nginx(WebServer):
-    """keep_connections: 0 opens one for each request; else so many are kept to each FastCGI socket."""
+    """keep_connections: 0 opens one for each request; else so many are kept to each FastCGI socket. temporary_files:
+    whether it takes what a slow client does not yet (up to 1 GB each)."""
 
-    def __init__(self, *where, keep_connections=0, **how):
+    def __init__(self, *where, keep_connections=0, temporary_files=True, **how):
         super().__init__(*where, **how)
         self.keep_connections = keep_connections
+        self.temporary_files = temporary_files
 
     def command(self, configuration):
         return ["nginx", "-e", f"{self.folder}/error.log", "-p", self.folder, "-c", configuration]
@@ -117,6 +119,8 @@ class Nginx(WebServer):
         temporary = "".join(
             f"{kind}_temp_path {self.folder}/{kind};\n" for kind in ("client_body", "fastcgi", "proxy", "scgi", "uwsgi")
         )
+        if not self.temporary_files:
+            temporary += "fastcgi_max_temp_file_size 0;\n"
         user = "user root;\n" if os.geteuid() == 0 else ""
         return (
             f"{user}worker_processes 1;\ndaemon off;\npid {self.folder}/pid;\nerror_log {self.folder}/error.log;\n"

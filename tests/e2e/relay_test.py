@@ -1,0 +1,367 @@
+# SPDX-License-Identifier: MIT
+"""What clients get by relay, behind real web servers and from real MapServer hosts, and from hosts that fail."""
+
+import http.client
+import re
+import signal
+import socket
+import threading
+import time
+import unittest
+import urllib.parse
+
+from lib import badhost, client, fleet, processes, webservers
+from lib.balancer import Balancer
+from lib.case import MAP, SceneCase, wait_until_usable
+
+CAPABILITIES = b"/cgi-bin/mapserv?map=WORLD&service=WMS&version=1.3.0&request=GetCapabilities"
+FORM = ("Content-Type", "application/x-www-form-urlencoded")
+XML = ("Content-Type", "text/xml")
+FEATURES = (
+    b'<wfs:GetFeature xmlns:wfs="http://www.opengis.net/wfs" service="WFS" version="1.1.0" maxFeatures="2">'
+    b'<wfs:Query typeName="cities"/></wfs:GetFeature>'
+)
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def urls_in(document):
+    """Scheme and authority of every URL in it that leads to a script."""
+    return {match[1].decode() for match in re.finditer(rb"(https?://[^/\"'<>]+)/cgi-bin/mapserv", document)}
+
+
+class Relay(SceneCase):
+    """Real hosts, nginx in front."""
+
+    @classmethod
+    def build(cls):
+        cls.fleet = fleet.Fleet(cls.scene, 2, workers=2, first_address=31).start()
+        cls.port = processes.free_port()
+        cls.balancer = Balancer(
+            cls.scene,
+            cls.fleet,
+            port=cls.port,
+            keep_connections=8,
+            lines="trusted-proxies = 127.0.0.1\nartifact-prefixes = /tmp/\n",
+        )
+        # A page's pictures are where the balancer is mapped, too.
+        cls.balancer.web.routes["/tmp"] = webservers.FastCgi(cls.balancer.socket)
+        cls.balancer.start()
+        wait_until_usable(cls.balancer, 2)
+
+    def ask(self, target=MAP, **how):
+        return client.ask("127.0.0.1", self.port, target, **how)
+
+    def test_a_map_is_still_redirected(self):
+        self.assertEqual(self.ask().status, 302)
+
+    def test_capabilities_name_nobody_but_the_balancer(self):
+        for service, version in (("WMS", "1.1.1"), ("WMS", "1.3.0"), ("WFS", "1.0.0"), ("WFS", "1.1.0"), ("WFS", "2.0.0")):
+            target = f"/cgi-bin/mapserv?map=WORLD&service={service}&version={version}&request=GetCapabilities"
+            answer = self.ask(target)
+            self.assertEqual(answer.status, 200)
+            self.assertEqual(urls_in(answer.body), {f"http://127.0.0.1:{self.port}"}, target)
+
+    def test_the_next_page_of_features_leads_to_the_balancer(self):
+        target = "/cgi-bin/mapserv?map=WORLD&service=WFS&version=2.0.0&request=GetFeature&typenames=cities&count=2"
+        for _ in range(3):
+            answer = self.ask(target)
+            self.assertEqual(answer.status, 200)
+            following = re.search(rb'next="([^"]+)"', answer.body)[1].replace(b"&amp;", b"&")
+            self.assertEqual(urls_in(b'"' + following + b'"'), {f"http://127.0.0.1:{self.port}"})
+            target = urllib.parse.urlsplit(following.decode())
+            target = f"{target.path}?{target.query}"
+
+    def test_forms_and_documents_arrive_by_post(self):
+        picture = self.ask("/cgi-bin/mapserv", method="POST", headers=[FORM], body=MAP.partition(b"?")[2])
+        self.assertEqual((picture.status, picture.header("Content-Type")), (200, "image/png"))
+        features = self.ask("/cgi-bin/mapserv?map=WORLD", method="POST", headers=[XML], body=FEATURES)
+        self.assertEqual(features.status, 200)
+        self.assertEqual(features.body.count(b"<gml:featureMember>"), 2)
+
+    def test_a_filter_of_5000_bytes_arrives(self):
+        for length in (3400, 5000, 7000):
+            answer = self.ask(MAP + b"&filter=" + b"x" * length)
+            self.assertIn(answer.status, (302, 200))
+            if answer.status == 200:
+                self.assertEqual(answer.header("Content-Type"), "image/png")
+
+    def test_head_has_what_get_has_but_for_the_body(self):
+        got, headed = self.ask(CAPABILITIES), self.ask(CAPABILITIES, method="HEAD")
+        self.assertEqual((headed.status, headed.body), (200, b""))
+        self.assertEqual(headed.header("Content-Type"), got.header("Content-Type"))
+
+    def test_a_preflight_is_answered_here(self):
+        answer = self.ask(method="OPTIONS", headers=[("Origin", "https://gis.example.org")])
+        self.assertEqual(answer.status, 204)
+
+    def test_credentials_stay_with_the_balancer(self):
+        answer = self.ask(headers=[("Authorization", "Basic eA==")])
+        self.assertEqual((answer.status, answer.header("Content-Type")), (200, "image/png"))
+
+    def test_a_pages_picture_comes_from_the_host_that_drew_it(self):
+        for _ in range(4):
+            page = self.ask("/cgi-bin/mapserv", method="POST", headers=[FORM], body=b"map=WORLD&mode=browse&layers=all")
+            self.assertEqual(page.status, 200)
+            picture = self.ask(re.search(rb'name="img" src="(/tmp/[^"]+)"', page.body)[1])
+            self.assertEqual(picture.status, 200)
+            self.assertTrue(picture.body.startswith(PNG))
+            self.assertEqual(picture.header("X-Balance-Host"), page.header("X-Balance-Host"))
+
+    def test_a_picture_is_found_without_knowing_who_drew_it(self):
+        page = self.ask("/cgi-bin/mapserv", method="POST", headers=[FORM], body=b"map=WORLD&mode=browse&layers=all")
+        target = re.search(rb'name="img" src="(/tmp/[^"]+)"', page.body)[1]
+        for client_number in range(8):
+            answer = self.ask(target, headers=[("X-Forwarded-For", f"192.0.2.{client_number}")])
+            self.assertEqual(answer.status, 200)
+
+    def test_a_picture_that_nobody_has_is_404(self):
+        self.assertEqual(self.ask("/tmp/none.png").status, 404)
+
+
+class PublicNames(SceneCase):
+    """How the balancer is called from outside."""
+
+    count = 0
+
+    @classmethod
+    def build(cls):
+        cls.fleet = fleet.Fleet(cls.scene, 1, workers=2, first_address=33).start()
+
+    def capabilities(self, public="", headers=(), address="127.0.0.1"):
+        type(self).count += 1
+        balancer = Balancer(
+            self.scene, self.fleet, name=f"b{self.count}", address=address, lines="trusted-proxies = 127.0.0.1\n"
+        )
+        self.addCleanup(lambda: [process.stop() for process in balancer.processes()])
+        balancer.public_url = public or None
+        balancer.configure()
+        balancer.start()
+        wait_until_usable(balancer, 1)
+        answer = client.ask(address, balancer.port, CAPABILITIES, headers=headers)
+        self.assertEqual(answer.status, 200, answer.body[:300])
+        return urls_in(answer.body), balancer.port
+
+    def test_the_public_url_is_in_every_url(self):
+        for public in ("https://maps.example.org", "http://maps.example.org:8080", "https://[2001:db8::7]:8443"):
+            self.assertEqual(self.capabilities(public, [("Host", "elsewhere.example.org")])[0], {public})
+
+    def test_without_one_it_is_what_a_trusted_proxy_says(self):
+        found, _ = self.capabilities(
+            "",
+            [("X-Forwarded-Proto", "https"), ("X-Forwarded-Host", "gis.example.org"), ("X-Forwarded-Port", "443")],
+        )
+        self.assertEqual(found, {"https://gis.example.org"})
+
+    def test_without_either_it_is_the_host_that_was_asked(self):
+        found, port = self.capabilities()
+        self.assertEqual(found, {f"http://127.0.0.1:{port}"})
+
+
+class Failing(SceneCase):
+    """Three real hosts of which one fails under load, all requests relayed."""
+
+    @classmethod
+    def build(cls):
+        cls.fleet = fleet.Fleet(cls.scene, 3, workers=2, first_address=34).start()
+        cls.balancer = Balancer(
+            cls.scene,
+            cls.fleet,
+            keep_connections=32,
+            lines="mode = relay\n",
+            sections="[relay]\nresponse-timeout = 3s\n",
+        ).start()
+        wait_until_usable(cls.balancer, 3)
+
+    def load(self, seconds, event):
+        """Eight clients for so long, with `event` after one second: (begin, seconds, status, is a map) of each request,
+        begin counted from the event."""
+        outcomes, end = [], time.monotonic() + seconds
+        happened = time.monotonic() + 1
+
+        def one_client():
+            while time.monotonic() < end:
+                began = time.monotonic()
+                try:
+                    answer = client.ask("127.0.0.1", self.balancer.port, MAP, timeout=20)
+                    outcomes.append((began - happened, answer.seconds, answer.status, answer.body.startswith(PNG)))
+                except (OSError, http.client.HTTPException) as error:
+                    outcomes.append((began - happened, time.monotonic() - began, repr(error), False))
+
+        threads = [threading.Thread(target=one_client) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        time.sleep(max(0, happened - time.monotonic()))
+        event()
+        for thread in threads:
+            thread.join()
+        return outcomes
+
+    def test_a_host_killed_under_load_fails_nobody(self):
+        victim = self.fleet.hosts[0]
+        self.addCleanup(lambda: (victim.start(), wait_until_usable(self.balancer, 3)))
+        outcomes = self.load(4, victim.kill)
+        self.assertGreater(len(outcomes), 100)
+        self.assertEqual([outcome for outcome in outcomes if outcome[2] != 200 or not outcome[3]], [])
+
+    def test_a_host_stopped_under_load_fails_nobody(self):
+        victim = self.fleet.hosts[1]
+        stopped = [*victim.mapserver.processes, victim.web.process, victim.probe]
+
+        def signal_all(number):
+            for process in stopped:
+                process.signal(number)
+
+        self.addCleanup(lambda: (signal_all(signal.SIGCONT), wait_until_usable(self.balancer, 3)))
+        outcomes = self.load(8, lambda: signal_all(signal.SIGSTOP))
+        self.assertEqual([outcome for outcome in outcomes if outcome[2] != 200 or not outcome[3]], [])
+        self.assertEqual([outcome for outcome in outcomes if outcome[1] > 3.5 and outcome[0] > 1], [])
+
+
+def half(content_length):
+    """Answers half of 100,000 bytes and closes."""
+
+    def behave(connection, _head, _body):
+        length = b"Content-Length: 100000\r\n" if content_length else b"Transfer-Encoding: chunked\r\n"
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\n" + length + b"\r\n")
+        connection.sendall((b"" if content_length else b"c350\r\n") + b"<x>" + b"y" * 49997)
+
+    return behave
+
+
+class Broken(SceneCase):
+    """An answer that breaks off, under each web server: the client is to see it, and at once."""
+
+    @classmethod
+    def build(cls):
+        cls.fronts = {}
+        for name, content_length in (("length", True), ("chunks", False)):
+            host = badhost.BadHost(half(content_length))
+            cls.addClassCleanup(host.close)
+            balancer = Balancer(
+                cls.scene,
+                badhost.BadFleet(host),
+                web=None,
+                name=name,
+                watch="on-demand",
+                host_options={host.name: "probe=none"},
+                lines="mode = relay\n",
+            )
+            balancer.start()
+            fast, plain = webservers.FastCgi(balancer.socket), webservers.Cgi(fleet.program("balance"), balancer.environment)
+            spawned = webservers.Spawned(fleet.program("balance"), balancer.environment)
+            for server, kind, route, options in (
+                ("nginx", "nginx", fast, {}),
+                ("nginx-keep", "nginx", fast, {"keep_connections": 4}),
+                ("apache-proxy", "apache", fast, {}),
+                ("apache-fcgid", "apache", spawned, {}),
+                ("apache-cgi", "apache", plain, {}),
+                ("lighttpd", "lighttpd", fast, {}),
+                ("lighttpd-cgi", "lighttpd", plain, {}),
+            ):
+                cls.fronts[name, server] = webservers.KINDS[kind](
+                    cls.scene, f"{name}-{server}", "127.0.0.1", processes.free_port(), {"/cgi-bin/mapserv": route}, **options
+                ).start()
+
+    def test_half_an_answer_is_never_taken_for_a_whole_one(self):
+        for (name, server), front in self.fronts.items():
+            with self.subTest(answer=name, server=server):
+                began = time.monotonic()
+                try:
+                    answer = client.ask("127.0.0.1", front.port, "/cgi-bin/mapserv?map=WORLD&request=GetFeature", timeout=5)
+                    self.assertGreaterEqual(answer.status, 500)
+                except (http.client.IncompleteRead, http.client.BadStatusLine, ConnectionError):
+                    pass
+                self.assertLess(time.monotonic() - began, 2)
+
+
+class LongQueries(SceneCase):
+    """Locations of any length, behind each web server in its default settings."""
+
+    @classmethod
+    def build(cls):
+        cls.fleet = fleet.Fleet(cls.scene, 1, workers=2, first_address=37).start()
+        cls.balancer = Balancer(cls.scene, cls.fleet, web=None).start()
+        wait_until_usable(cls.balancer, 1)
+        cls.fronts = {
+            name: webservers.KINDS[name](
+                cls.scene, f"front-{name}", "127.0.0.1", processes.free_port(),
+                {"/cgi-bin/mapserv": webservers.FastCgi(cls.balancer.socket)},
+            ).start()
+            for name in webservers.KINDS
+        }
+
+    def test_no_length_is_an_error_of_ours(self):
+        for name, front in self.fronts.items():
+            for length in (3000, 3400, 3500, 3600, 5000, 7000, 9000):
+                with self.subTest(server=name, length=length):
+                    target = MAP + b"&SLD_BODY=" + b"x" * (length - len(MAP))
+                    answers = client.ask_and_follow("127.0.0.1", front.port, target)
+                    if name == "apache" and length > 8190 - 50:
+                        self.assertEqual(answers[0].status, 414)  # LimitRequestLine
+                        continue
+                    self.assertLess(answers[0].status, 500)
+                    if length < 8000:  # nginx of the host takes 8 kB
+                        self.assertEqual(answers[-1].status, 200)
+
+
+class Streams(SceneCase):
+    """What is long or slow must not fill the memory."""
+
+    @classmethod
+    def build(cls):
+        cls.size = 1 << 30
+
+        def behave(connection, head, body):
+            if head.startswith(b"POST"):
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 9\r\n\r\n%9d" % len(body))
+                return
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % cls.size)
+            piece = b"x" * (1 << 20)
+            for _ in range(cls.size >> 20):
+                connection.sendall(piece)
+
+        host = badhost.BadHost(behave)
+        cls.addClassCleanup(host.close)
+        cls.balancer = Balancer(
+            cls.scene,
+            badhost.BadFleet(host),
+            watch="on-demand",
+            keep_connections=64,
+            temporary_files=False,  # else nginx takes from us all that its clients do not
+            host_options={host.name: "probe=none"},
+            lines="mode = relay\n",
+        ).start()
+
+    def resident_kb(self):
+        with open(f"/proc/{self.balancer.balance.pid}/status", encoding="ascii") as status:
+            return int(re.search(r"VmHWM:\s+(\d+) kB", status.read())[1])
+
+    def test_a_gigabyte_and_64_slow_clients_fit_into_64_megabytes(self):
+        slow = []
+        try:
+            for _ in range(64):
+                connection = socket.create_connection(("127.0.0.1", self.balancer.port))
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                connection.sendall(b"GET /cgi-bin/mapserv?request=GetFeature HTTP/1.0\r\nHost: x\r\n\r\n")
+                slow.append(connection)
+            took = 0
+            with socket.create_connection(("127.0.0.1", self.balancer.port), timeout=20) as fast:
+                fast.sendall(b"GET /cgi-bin/mapserv?request=GetFeature HTTP/1.0\r\nHost: x\r\n\r\n")
+                while piece := fast.recv(1 << 20):
+                    took += len(piece)
+            self.assertGreater(took, self.size)
+            self.assertLess(self.resident_kb(), 64 * 1024)
+        finally:
+            for connection in slow:
+                connection.close()
+
+    def test_a_long_body_goes_by_way_of_the_disk(self):
+        answer = client.ask(
+            "127.0.0.1", self.balancer.port, "/cgi-bin/mapserv", method="POST", headers=[XML], body=b"<x>" * 15_000_000
+        )
+        self.assertEqual((answer.status, answer.body), (200, b"%9d" % 45_000_000))
+        self.assertLess(self.resident_kb(), 64 * 1024)
+
+
+if __name__ == "__main__":
+    unittest.main()
