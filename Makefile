@@ -78,7 +78,10 @@ $(BUILD)/tests/policy_stdio: LDLIBS += $(BOOST)
 $(BUILD)/tests/stress/%: $(BUILD)/tests/stress/%.o $(call archive,balance/table balance/pool balance/ground loadprobe loadprobe/base)
 	@mkdir -p $(@D)
 	$(LINK)
-$(programs) $(BUILD)/tests/unit_tests $(BUILD)/tests/policy_stdio:
+fuzzers := $(patsubst %.cc,$(BUILD)/%,$(wildcard tests/fuzz/*.cc))
+$(fuzzers): $(BUILD)/%: $(BUILD)/%.o $(call archive,balance/front balance/table balance/pool balance/ground loadprobe loadprobe/base)
+$(fuzzers): LDLIBS += -fsanitize=fuzzer $(BOOST)
+$(programs) $(fuzzers) $(BUILD)/tests/unit_tests $(BUILD)/tests/policy_stdio:
 	@mkdir -p $(@D)
 	$(LINK)
 # --- tests ---
@@ -102,6 +105,15 @@ check-asan:  ## unit and stress tests under AddressSanitizer and UndefinedBehavi
 	$(MAKE) units BUILD=build/asan  CXXFLAGS='-O1 -g -fno-omit-frame-pointer' SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all' STATIC=
 check-tsan:   ## ... under ThreadSanitizer
 	$(MAKE) units BUILD=build/tsan  CXXFLAGS='-O1 -g' SANITIZE=-fsanitize=thread STATIC=
+fuzz:  ## feed the parsers and the table with damaged input, FUZZ_SECONDS (30) each; with clang
+	$(MAKE) $(JOBS) fuzzers BUILD=build/fuzz CXX='$(FUZZ_CXX)' CXXFLAGS='-O1 -g -fno-omit-frame-pointer' STATIC= \
+	  SANITIZE='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined'
+	BUILD=build/fuzz python3 tests/run.py fuzz
+FUZZ_CXX ?= clang++
+fuzzers: $(fuzzers)
+test-fuzz:  ## a few seconds of it, as every change gets
+	FUZZ_SECONDS=5 $(MAKE) fuzz
+.PHONY: fuzz fuzzers test-fuzz
 full: test lint check-asan check-tsan  ## everything, by hand
 	tests/fresh_debian.sh
 
@@ -119,7 +131,7 @@ lint: check-format  ## floors, manual pages, scripts, clang-tidy
 	$(MAKE) tidy
 tidy:
 	printf '%s\n' $(tidied) | xargs -r -P 2 -n 4 clang-tidy --quiet -p /nonexistent 2>/dev/null -- $(OUR_CPPFLAGS)
-formatted = $(wildcard balance/*.h balance/*.cc balance/*/*.h balance/*/*.cc loadprobe/*.h loadprobe/*.cc loadprobe/*/*.h loadprobe/*/*.cc tests/unit/*.cc tests/sim/*.cc tests/stress/*.cc)
+formatted = $(wildcard balance/*.h balance/*.cc balance/*/*.h balance/*/*.cc loadprobe/*.h loadprobe/*.cc loadprobe/*/*.h loadprobe/*/*.cc tests/unit/*.cc tests/sim/*.cc tests/stress/*.cc tests/fuzz/*.h tests/fuzz/*.cc)
 format:  ## let clang-format have its way
 	clang-format -i $(formatted)
 check-format:

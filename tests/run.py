@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs test suites and counts: run.py unit|stress|e2e ...   (BUILD names the build folder; default build)
+"""Runs test suites and counts: run.py unit|stress|fuzz|e2e ...   (BUILD names the build folder; default build)
 
   unit    the GoogleTest program
   stress  each program of tests/stress, one test each
+  fuzz    each program of tests/fuzz on its corpus and what it makes of it, FUZZ_SECONDS (30) long, one test each
   e2e     each tests/*/*_test.py in a process of its own, with real servers
 
 The last line is 'N passed, N failed' and ', N skipped' where some were; exit status 0 only if some passed and none
@@ -91,6 +92,19 @@ def stress(count, _folder):
         count.add(int(status == 0), int(status != 0))
 
 
+def fuzz(count, folder):
+    seconds = int(os.environ.get("FUZZ_SECONDS", "30"))
+    for source in sorted(glob.glob(os.path.join(ROOT, "tests", "fuzz", "*_fuzz.cc"))):
+        name = os.path.splitext(os.path.basename(source))[0]
+        corpus = os.path.join(ROOT, "tests", "fuzz", "corpus", name.removesuffix("_fuzz"))
+        grown = os.path.join(folder, name)  # new inputs go here, not into the source tree
+        os.mkdir(grown)
+        options = [f"-max_total_time={seconds}", "-timeout=10", "-print_final_stats=1", f"-artifact_prefix={BUILD}/"]
+        status = call([os.path.join(BUILD, "tests", "fuzz", name), *options, grown, corpus], seconds + FILE_SECONDS)
+        print(f"fuzz {name}: {'passed' if status == 0 else f'FAILED with {status}; the input is in {BUILD}'}", flush=True)
+        count.add(int(status == 0), int(status != 0))
+
+
 def e2e(count, folder):
     only = {name for name in os.environ.get("E2E", "").split(",") if name}
     for path in sorted(glob.glob(os.path.join(ROOT, "tests", "*", "*_test.py"))):
@@ -128,7 +142,7 @@ def run_file(path, result):
     return 0
 
 
-SUITES = {"unit": unit, "stress": stress, "e2e": e2e}
+SUITES = {"unit": unit, "stress": stress, "fuzz": fuzz, "e2e": e2e}
 
 
 def main(arguments):
