@@ -7,7 +7,7 @@ build=${1:-build}
 status=0
 missing() { echo "$1 does not mention $2"; status=1; }
 
-for program in balance poolwatch loadprobe balancectl; do
+for program in balance balance-relay poolwatch loadprobe balancectl; do
   page=man/$program.8
   for option in $("$build/bin/$program" --help 2>&1 | grep -oE '(^|[ ,])--[a-z][a-z-]+' | tr -d ' ,' | sort -u); do
     grep -qE "Fl -${option#--}( |$)" "$page" || missing "$page" "$option"

@@ -27,8 +27,7 @@ namespace {
 constexpr int kFine = 0, kFailed = 1, kBadUsage = 2;
 
 constexpr std::string_view kHelp =
-    " --listen unix:PATH|ADDRESS:PORT\n"
-    "       balance --check | --help | --version\n"
+    " --check | --help | --version\n"
     "\n"
     "Sends each map request to the least busy of several MapServer hosts. A web server starts it as a CGI or\n"
     "FastCGI program, without options; BALANCE_CONFIG in the environment names the configuration. Where requests\n"
@@ -72,7 +71,9 @@ class Running {
     return error.fault == base::Fault::usage ? kBadUsage : kFailed;
   }
   std::string name() const { return std::string(program_.name); }
-  std::string help() const { return "usage: " + name() + std::string(kHelp); }
+  std::string help() const {
+    return "usage: " + name() + " --listen unix:PATH|ADDRESS:PORT\n       " + name() + std::string(kHelp);
+  }
   int bad_usage(const std::string& what) const {
     std::fprintf(stderr, "%s: %s\n%s", name().c_str(), what.c_str(), help().c_str());
     return kBadUsage;
