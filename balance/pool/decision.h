@@ -66,7 +66,8 @@ Snapshot snapshot_for(const Request& request, const Config& config, const Plan& 
   Snapshot snapshot = empty_snapshot(config, pool, table.virtual_time(), now);
   snapshot.preferred =
       preferred_host(request, [&](std::uint64_t client) { return table.host_of_client(client, now, kPageKept); });
-  const Field field{config.hosts.size(), pool.greatest_capacity, snapshot.preferred};
+  const Field field{config.hosts.size(), pool.greatest_capacity, snapshot.preferred,
+                    relays_all(config) ? kDrawnForRelay : kDrawn};
   snapshot.candidates = gather(field, draw, [&](std::size_t index) -> std::optional<Candidate> {
     const HostConfig& host = config.hosts[index];
     if (host.weight <= 0 || target_of(request, host, config, plan) != Target::fit) return std::nullopt;

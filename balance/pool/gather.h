@@ -17,9 +17,10 @@ struct Field {
   std::size_t hosts = 0;                 // in the configuration
   double greatest_capacity = 1;          // PoolStanding's: the greatest cores x weight of a usable host
   std::optional<std::size_t> preferred;  // always looked at
+  std::size_t drawn = kDrawn;            // of a large pool
 };
 
-inline constexpr int kDrawTries = 32 * static_cast<int>(kDrawn);
+inline constexpr std::size_t kTriesForOne = 32;
 
 // Looks at every host.
 template <class Read>
@@ -32,7 +33,7 @@ std::vector<Candidate> gather_all(std::size_t hosts, Read& read) {
   return candidates;
 }
 
-// Up to kScanned hosts: all that `read` gives. Above: kDrawn different usable ones, drawn in proportion to cores x
+// Up to kScanned hosts: all that `read` gives. Above: field.drawn different usable ones, drawn in proportion to cores x
 // weight (an index at random, accepted with the probability of its share in the greatest), and the preferred one;
 // where a bounded number of tries does not find that many, all after all. In a by-weight or degraded pool the same.
 // `read(std::size_t) -> std::optional<Candidate>`: nothing where this request may not go to that host.
@@ -40,8 +41,8 @@ template <class Read>
 std::vector<Candidate> gather(const Field& field, Draw& draw, Read read) {
   if (field.hosts <= kScanned) return gather_all(field.hosts, read);
   std::vector<Candidate> drawn;
-  drawn.reserve(kDrawn + 1);
-  for (int tries = 0; tries < kDrawTries && drawn.size() < kDrawn; ++tries) {
+  drawn.reserve(field.drawn + 1);
+  for (std::size_t tries = 0; tries < kTriesForOne * field.drawn && drawn.size() < field.drawn; ++tries) {
     const std::size_t index = draw.below(field.hosts);
     bool seen = false;
     for (const Candidate& other : drawn) seen = seen || other.host == index;
@@ -51,7 +52,7 @@ std::vector<Candidate> gather(const Field& field, Draw& draw, Read read) {
     if (draw.fraction() * field.greatest_capacity > candidate->cores * candidate->weight) continue;
     drawn.push_back(*candidate);
   }
-  if (drawn.size() < kDrawn) return gather_all(field.hosts, read);
+  if (drawn.size() < field.drawn) return gather_all(field.hosts, read);
   if (field.preferred && *field.preferred < field.hosts) {
     for (const Candidate& other : drawn) {
       if (other.host == *field.preferred) return drawn;

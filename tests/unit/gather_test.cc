@@ -150,5 +150,18 @@ TEST(Gather, WithAGreatestCapacityOfNothingStillFindsHosts) {
   EXPECT_EQ(drawn.size(), 8U);
 }
 
+TEST(Gather, DrawsAsManyOfALargePoolAsItIsTold) {
+  Draw draw{5};
+  const auto drawn = gather(Field{1000, 1, std::nullopt, kDrawnForRelay}, draw, [](std::size_t i) {
+    Candidate candidate;
+    candidate.host = i;
+    return std::optional(candidate);
+  });
+  std::set<std::size_t> different;
+  for (const Candidate& candidate : drawn) different.insert(candidate.host);
+  EXPECT_EQ(drawn.size(), kDrawnForRelay);
+  EXPECT_EQ(different.size(), kDrawnForRelay);
+}
+
 }  // namespace
 }  // namespace balance
