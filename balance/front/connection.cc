@@ -144,7 +144,8 @@ class FastCgiExchange : public Exchange {
   // lighttpd takes an answer into a file of its own and, where it had none, tells its client the length of what came.
   Break how_breaks_show() const override {
     const char* const server = FCGX_GetParam("SERVER_SOFTWARE", request_.envp);
-    return server != nullptr && std::string_view(server).starts_with("lighttpd") ? Break::shows_by_length : Break::shows;
+    return server != nullptr && std::string_view(server).starts_with("lighttpd") ? Break::shows_by_length
+                                                                                 : Break::shows;
   }
   int watched() override { return request_.ipcFd; }
 

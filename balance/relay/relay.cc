@@ -13,8 +13,8 @@
 #include "balance/ground/relay_request.h"
 #include "balance/ground/reply.h"
 #include "balance/ground/retry.h"
-#include "balance/relay/delivery.h"
 #include "balance/relay/body.h"
+#include "balance/relay/delivery.h"
 #include "balance/relay/transfer.h"
 #include "balance/table/in_flight.h"
 #include "loadprobe/base/clock.h"
@@ -151,9 +151,9 @@ Delivery::Came Errand::try_host(std::size_t i) {
   Tries after = tries_;
   ++after.sent;
   const bool is_last = i + 1 == hosts_.size() || !may_try_again(after, effect_, Begun::no, is_killer_);
-  auto delivery = std::make_unique<Delivery>(
-      Delivery::Asked{job_.exchange, job_.request, there, job_.config,
-                    is_last ? Delivery::Elsewhere::is_no_choice : Delivery::Elsewhere::may_be_tried, request.drop_body});
+  auto delivery = std::make_unique<Delivery>(Delivery::Asked{
+      job_.exchange, job_.request, there, job_.config,
+      is_last ? Delivery::Elsewhere::is_no_choice : Delivery::Elsewhere::may_be_tried, request.drop_body});
   InFlight::Count count = in_flight_.begin(host);
   const Transfer transfer = transfers_.run(request, body_, effect_, job_.config.relay, *delivery);
   count.end();

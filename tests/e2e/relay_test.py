@@ -3,8 +3,11 @@
 
 import http.client
 import re
+import shutil
 import signal
 import socket
+import ssl
+import subprocess
 import threading
 import time
 import unittest
@@ -361,6 +364,69 @@ class Streams(SceneCase):
         )
         self.assertEqual((answer.status, answer.body), (200, b"%9d" % 45_000_000))
         self.assertLess(self.resident_kb(), 64 * 1024)
+
+
+@unittest.skipUnless(shutil.which("openssl"), "no openssl to make a certificate with")
+class Tls(SceneCase):
+    """Hosts on https, with a certificate that only relay.ca-file knows."""
+
+    count = 0
+
+    @classmethod
+    def build(cls):
+        cls.certificate, key = cls.scene.path("certificate.pem"), cls.scene.path("key.pem")
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", cls.certificate]
+            + ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-days", "2"],
+            check=True,
+            capture_output=True,
+        )
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(cls.certificate, key)
+        cls.names = []
+        context.sni_callback = lambda _socket, name, _context: cls.names.append(name)
+
+        def behave(connection, _head, _body):
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok")
+
+        cls.host = badhost.BadHost(behave, tls=context)
+        cls.addClassCleanup(cls.host.close)
+
+    def balancer(self, sections):
+        type(self).count += 1
+        made = Balancer(
+            self.scene,
+            badhost.BadFleet(self.host),
+            name=f"tls{self.count}",
+            watch="on-demand",
+            host_options={self.host.name: "probe=none"},
+            lines="mode = relay\n",
+            sections=sections,
+        )
+        self.addCleanup(lambda: [process.stop() for process in made.processes()])
+        return made.start()
+
+    def ask(self, balancer):
+        return client.ask("127.0.0.1", balancer.port, "/cgi-bin/mapserv?request=GetCapabilities", timeout=20)
+
+    def test_a_certificate_that_nobody_vouches_for_is_no_host(self):
+        self.assertEqual(self.ask(self.balancer("[relay]\n")).status, 502)
+
+    def test_the_ca_file_vouches_for_it(self):
+        balancer = self.balancer(f"[relay]\nca-file = {self.certificate}\n")
+        self.names.clear()
+        answers = []
+        threads = [threading.Thread(target=lambda: answers.append(self.ask(balancer))) for _ in range(16)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual([(answer.status, answer.body) for answer in answers], [(200, b"ok")] * 16)
+        self.assertEqual(set(self.names), {"localhost"})
+        self.assertTrue(self.host.requests[-1][0].partition(b"Host: localhost:")[1])
+
+    def test_verification_can_be_left_out(self):
+        self.assertEqual(self.ask(self.balancer("[relay]\nverify = no\n")).status, 200)
 
 
 if __name__ == "__main__":

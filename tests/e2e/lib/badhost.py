@@ -12,10 +12,12 @@ class BadHost:
     """`behave(connection, head, body)` is called for each request, and the connection is closed after it. `requests`
     are (head, body) of all that came."""
 
-    def __init__(self, behave, *, name="muir", address="127.0.0.1"):
-        self.behave, self.name, self.requests = behave, name, []
+    def __init__(self, behave, *, name="muir", address="127.0.0.1", tls=None):
+        """`tls`: an ssl.SSLContext; then its URL says https and localhost."""
+        self.behave, self.name, self.requests, self.tls = behave, name, [], tls
         self.listener = socket.create_server((address, processes.free_port(address)), backlog=256)
-        self.url = f"http://{address}:{self.listener.getsockname()[1]}"
+        port = self.listener.getsockname()[1]
+        self.url = f"https://localhost:{port}" if tls else f"http://{address}:{port}"
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self):
@@ -26,8 +28,11 @@ class BadHost:
                 return
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
+    def _secured(self, connection):
+        return self.tls.wrap_socket(connection, server_side=True) if self.tls else connection
+
     def _serve(self, connection):
-        with connection, contextlib.suppress(OSError):
+        with contextlib.suppress(OSError), self._secured(connection) as connection:
             data = b""
             while b"\r\n\r\n" not in data:
                 piece = connection.recv(65536)
