@@ -34,6 +34,8 @@ namespace balance {
 namespace {
 
 constexpr int kNoListener = -1;
+constexpr char kStdout = 6;  // type of a record
+constexpr std::size_t kLongPieceBytes = 4096;
 constexpr std::size_t kUsualHeadBytes = 4096;
 constexpr std::size_t kMostHeadBytes = 128 * 1024;  // nginx itself refuses above 64 KB
 
@@ -128,6 +130,41 @@ base::Fd taken_head(int connection, const Head& head) {
   return file;
 }
 
+bool send_all(int connection, std::array<iovec, 2> parts) {
+  while (parts[1].iov_len > 0 || parts[0].iov_len > 0) {
+    msghdr message{};
+    message.msg_iov = parts.data();
+    message.msg_iovlen = parts.size();
+    const ssize_t sent = sendmsg(connection, &message, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) return false;
+    auto left = static_cast<std::size_t>(sent);
+    for (iovec& part : parts) {
+      const std::size_t gone = std::min(left, part.iov_len);
+      part.iov_base = static_cast<char*>(part.iov_base) + gone;
+      part.iov_len -= gone;
+      left -= gone;
+    }
+  }
+  return true;
+}
+
+// Writes to the request's STDOUT. REQUIRES: libfcgi holds nothing back.
+bool send_records(const FCGX_Request& request, std::string_view content) {
+  constexpr std::size_t kMostContent = 65528;
+  while (!content.empty()) {
+    const std::string_view piece = content.substr(0, kMostContent);
+    content.remove_prefix(piece.size());
+    const auto byte = [](std::size_t value) { return static_cast<char>(value & 0xff); };
+    const auto id = static_cast<std::size_t>(request.requestId);
+    std::array<char, 8> header{1, kStdout, byte(id >> 8), byte(id), byte(piece.size() >> 8), byte(piece.size()), 0, 0};
+    if (!send_all(request.ipcFd,
+                  {iovec{header.data(), header.size()}, iovec{const_cast<char*>(piece.data()), piece.size()}}))
+      return false;
+  }
+  return true;
+}
+
 class FastCgiExchange : public Exchange {
  public:
   FastCgiExchange(FCGX_Request& request, std::optional<BodyRecords> body) : request_(request), body_(body) {}
@@ -171,8 +208,13 @@ class FastCgiExchange : public Exchange {
   }
 
  private:
+  // libfcgi would copy a long piece through its buffer and write it in records of 8 kB.
   base::Status put(std::string_view piece) override {
-    if (FCGX_PutStr(piece.data(), static_cast<int>(piece.size()), request_.out) >= 0) return base::ok();
+    if (piece.size() >= kLongPieceBytes) {
+      if (FCGX_FFlush(request_.out) == 0 && send_records(request_, piece)) return base::ok();
+    } else if (FCGX_PutStr(piece.data(), static_cast<int>(piece.size()), request_.out) >= 0) {
+      return base::ok();
+    }
     return base::Error{base::Fault::unavailable, "the web server takes no more of the answer"};
   }
 

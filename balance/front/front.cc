@@ -17,6 +17,9 @@ namespace balance {
 namespace {
 
 constexpr base::Seconds kLookInterval{1};
+// For poolwatch to see a changed configuration too, and make its table: until then nobody knows which of its hosts are
+// dead.
+constexpr base::Seconds kTableWait{3};
 constexpr base::Seconds kLookIntervalWithoutTable{0.05};
 
 std::int64_t to_ns(base::Instant instant) {
@@ -51,8 +54,9 @@ Front::Front(ConfigFile file, Gateway gateway, Relayer* relayer, std::function<v
       config_file_(file_.config().file),
       boot_id_(base::boot_id()),
       seed_(base::random_bits()) {
-  take_config(Refresh::changed);
-  look(base::now(), Look::at_times);
+  const base::Instant now = base::now();
+  take_config(Refresh::changed, now);
+  look(now, Look::at_times);
 }
 
 void Front::wait_for_first_reports() {
@@ -78,13 +82,15 @@ void Front::look(base::Instant now, Look which) {
     return;
   }
   if (which == Look::at_times && to_ns(now) < next_look_ns_.load(std::memory_order_relaxed)) return;
-  take_config(which == Look::now ? file_.reload(now) : file_.refresh(now));
+  take_config(which == Look::now ? file_.reload(now) : file_.refresh(now), now);
+  adopt_config(now);
   reopen_table();
   watch(now);
-  next_look_ns_ = to_ns(now + (states_.back().table ? kLookInterval : kLookIntervalWithoutTable));
+  const bool waits = pending_ || !states_.back().table;
+  next_look_ns_ = to_ns(now + (waits ? kLookIntervalWithoutTable : kLookInterval));
 }
 
-void Front::take_config(Refresh what) {
+void Front::take_config(Refresh what, base::Instant now) {
   switch (what) {
     case Refresh::unchanged:
       return;
@@ -97,7 +103,22 @@ void Front::take_config(Refresh what) {
   const Config& config = file_.config();
   base::Result<StateFiles> files = find_state(config.state_dir, config.file);
   if (!files) base::log(base::Level::error, "no shared table, choosing by weight", {{"cause", files.error().what}});
-  put(config, files ? std::optional(*std::move(files)) : std::nullopt, std::nullopt);
+  pending_ = Pending{config, files ? std::optional(*std::move(files)) : std::nullopt, now};
+}
+
+void Front::adopt_config(base::Instant now) {
+  if (!pending_) return;
+  std::optional<Table> table;
+  if (pending_->files) {
+    const TableShape shape{pending_->config.fingerprint, pending_->config.hosts.size(), boot_id_};
+    base::Result<Table> opened = Table::open(pending_->files->table, shape);
+    if (opened) table = *std::move(opened);
+    if (opened && relayer_ != nullptr) relayer_->use_table(pending_->files->table, shape);
+  }
+  const bool may_wait = !states_.empty() && is_watched(now) && now - pending_->since < kTableWait;
+  if (!table && may_wait) return;
+  put(std::move(pending_->config), std::move(pending_->files), std::move(table));
+  pending_.reset();
 }
 
 void Front::put(Config config, std::optional<StateFiles> files, std::optional<Table> table) {

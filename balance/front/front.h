@@ -70,7 +70,10 @@ class Front {
   enum class Look { at_times, now };
 
   void look(base::Instant now, Look which);
-  void take_config(Refresh what);
+  void take_config(Refresh what, base::Instant now);
+  // Lets a changed configuration count once poolwatch has made its table; at once where nobody watches, or after a
+  // while.
+  void adopt_config(base::Instant now);
   void reopen_table();
   void watch(base::Instant now);
   bool is_watched(base::Instant now) const;
@@ -92,6 +95,12 @@ class Front {
   std::string trouble_;  // the last thing logged, so that it is logged once
   bool started_poolwatch_ = false;
   std::atomic<std::int64_t> next_look_ns_{0};
+  struct Pending {
+    Config config;
+    std::optional<StateFiles> files;
+    base::Instant since;
+  };
+  std::optional<Pending> pending_;
 
   std::shared_mutex mutex_;  // guards the list
   std::list<State> states_;  // the last one stands now; the others are still used

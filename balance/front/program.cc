@@ -15,6 +15,7 @@
 #include "balance/ground/reply.h"
 #include "balance/table/config_file.h"
 #include "balance/table/launch.h"
+#include "loadprobe/base/fd.h"
 #include "loadprobe/base/log.h"
 
 #ifndef VERSION
@@ -118,6 +119,7 @@ int Running::check() const {
 int Running::as_cgi() {
   base::Result<ConfigFile> file = Front::read(config_file());
   if (!file) {
+    const int status = complain(file.error());  // before the answer: lighttpd ends a program that has answered
     const RawRequest raw = raw_request(environ);
     Request request;
     request.query = raw.query_string;
@@ -128,7 +130,7 @@ int Running::as_cgi() {
         "The balancer's configuration cannot be used. The web server's error log says what is wrong with it.");
     const base::Status told =
         serve_cgi(environ, [&reply](Exchange& exchange) { (void)exchange.write(to_cgi(reply, Method::get)); });
-    return complain(told ? file.error() : told.error());
+    return told ? status : complain(told.error());
   }
   base::Result<std::unique_ptr<Relayer>> relayer = this->relayer();
   if (!relayer) return complain(relayer.error());
@@ -193,6 +195,7 @@ bool is_cgi() { return std::getenv("GATEWAY_INTERFACE") != nullptr || std::geten
 }  // namespace
 
 int run(const Program& program, char** argv) {
+  base::keep_standard_descriptors();
   base::log_as(program.name);
   Running running(program, argv);
   if (is_fastcgi()) running.as_fastcgi();

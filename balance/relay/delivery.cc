@@ -74,14 +74,8 @@ bool Delivery::would_hide_a_break() const {
 void Delivery::begin() {
   std::string text = to_cgi(relay_reply(reader_.head(), asked_.host, asked_.config), asked_.request.method);
   if (!asked_.drop_body) text.append(held_);
-  held_.clear();
-  if (would_hide_a_break()) {
-    state_ = State::holding;
-    held_ = std::move(text);
-  } else {
-    state_ = State::streaming;
-    (void)write(text);
-  }
+  held_ = std::move(text);
+  state_ = would_hide_a_break() ? State::holding : State::streaming;
 }
 
 Taker::Then Delivery::pass(std::string_view piece) {
@@ -91,15 +85,20 @@ Taker::Then Delivery::pass(std::string_view piece) {
     stop_ = Stop::enough;
     return Then::stop;
   }
-  if (state_ == State::streaming) return write(piece);
   held_.append(piece);
-  if (held_.size() <= kMostHeldBack) return Then::go_on;
+  if (held_.size() <= (state_ == State::streaming ? kMostGathered : kMostHeldBack)) return Then::go_on;
   state_ = State::streaming;
-  return write(std::exchange(held_, {}));
+  return write();
 }
 
-Taker::Then Delivery::write(std::string_view piece) {
-  if (asked_.exchange.write(piece)) return Then::go_on;
+Taker::Then Delivery::take_pause() { return state_ == State::streaming ? write() : Then::go_on; }
+
+Taker::Then Delivery::write() {
+  if (stop_ == Stop::unwanted) return Then::stop;
+  const bool was_taken = held_.empty() || asked_.exchange.write(held_);
+  held_.clear();
+  if (held_.capacity() > 2 * kMostGathered) held_.shrink_to_fit();
+  if (was_taken) return Then::go_on;
   stop_ = Stop::unwanted;
   return Then::stop;
 }
@@ -117,7 +116,7 @@ Delivery::Came Delivery::finish() {
   }
   if (state_ == State::judging) judge_held(Rest::none);
   if (state_ == State::keeping) return Came::kept;
-  if (state_ == State::holding) (void)write(held_);
+  (void)write();
   return stop_ == Stop::unwanted ? Came::unwanted : Came::delivered;
 }
 
@@ -147,8 +146,10 @@ Delivery::Came Delivery::end(const Transfer& transfer) {
     case End::abandoned:
       break;  // the judgement, or the reader of the head, has said it
   }
-  if (state_ == State::streaming && asked_.drop_body) return Came::delivered;
-  return state_ == State::streaming ? Came::broken : Came::nothing;
+  // What the client has nothing of yet can still be had elsewhere.
+  if (!asked_.exchange.has_begun()) return Came::nothing;
+  (void)write();
+  return asked_.drop_body ? Came::delivered : Came::broken;
 }
 
 }  // namespace balance

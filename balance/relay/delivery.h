@@ -17,6 +17,7 @@ namespace balance {
 
 class Delivery : public Taker {
  public:
+  static constexpr std::size_t kMostGathered = std::size_t{48} << 10;  // of what libcurl gives in pieces of 16 kB
   static constexpr std::size_t kMostKept = std::size_t{256} << 10;
   static constexpr std::size_t kMostHeldBack = std::size_t{4} << 20;   // where the gateway would hide a break
   static constexpr std::size_t kMostDropped = std::size_t{256} << 10;  // of a body that nobody wants
@@ -35,6 +36,7 @@ class Delivery : public Taker {
 
   Then take_line(std::string_view line) override;
   Then take_body(std::string_view piece) override;
+  Then take_pause() override;
   int watched() override { return asked_.exchange.watched(); }
   bool is_abandoned() override { return asked_.exchange.is_abandoned(); }
 
@@ -60,13 +62,13 @@ class Delivery : public Taker {
   bool would_hide_a_break() const;
   void begin();
   Then pass(std::string_view piece);
-  Then write(std::string_view piece);
+  Then write();
   Came finish();
 
   const Asked asked_;
   HeadReader reader_;
   enum class State : std::uint8_t { head, judging, keeping, holding, streaming } state_ = State::head;
-  std::string held_;  // judging, keeping: of the body; holding: of what the client gets
+  std::string held_;  // judging, keeping: of the body; holding, streaming: of what the client gets
   std::size_t dropped_ = 0;
   enum class Stop : std::uint8_t { none, bad_head, too_long, enough, unwanted } stop_ = Stop::none;
   Relayed relayed_ = Relayed::fine;

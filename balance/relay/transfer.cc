@@ -16,7 +16,7 @@
 namespace balance {
 namespace {
 
-constexpr long kReceiveBytes = 32 * 1024;
+constexpr long kReceiveBytes = 64 * 1024 - 16;
 constexpr long kIdleSeconds = 60;       // web servers close kept connections after 5 s to 75 s
 constexpr std::size_t kMostIdle = 128;  // handles
 
@@ -61,6 +61,7 @@ struct Course {
   bool was_sent = false;   // a connection stood and the request went out
   bool has_begun = false;  // something of an answer came
   bool has_body = false;   // ... and something of its body: what comes by the line then are trailers
+  bool has_moved = false;  // something came since the last pause
   bool stopped = false;
   base::Instant last_progress = base::kNever;
 
@@ -95,7 +96,6 @@ int on_seek(void* to, curl_off_t offset, int origin) {
 }
 
 std::size_t taken(Course& course, Taker::Then then, std::size_t count) {
-  course.last_progress = base::now();  // after the taker has, too: a slow client is no slow host
   if (then == Taker::Then::go_on) return count;
   course.stopped = true;
   return 0;
@@ -103,14 +103,14 @@ std::size_t taken(Course& course, Taker::Then then, std::size_t count) {
 
 std::size_t on_header(char* bytes, std::size_t, std::size_t count, void* to) {
   auto* course = static_cast<Course*>(to);
-  course->has_begun = true;
+  course->has_begun = course->has_moved = true;
   if (course->has_body) return count;
   return taken(*course, course->taker.take_line({bytes, count}), count);
 }
 
 std::size_t on_body(char* bytes, std::size_t, std::size_t count, void* to) {
   auto* course = static_cast<Course*>(to);
-  course->has_body = true;
+  course->has_body = course->has_moved = true;
   return taken(*course, course->taker.take_body({bytes, count}), count);
 }
 
@@ -208,6 +208,10 @@ Transfer drive(CURLM* multi, Course& course) {
     curl_multi_perform(multi, &running);
     while (const CURLMsg* message = curl_multi_info_read(multi, &left)) {
       if (message->msg == CURLMSG_DONE) return ended(message->data.result, course);
+    }
+    if (std::exchange(course.has_moved, false)) {
+      if (taken(course, course.taker.take_pause(), 1) == 0) return {Transfer::End::stopped, ""};
+      course.last_progress = base::now();  // after the client has its part: a slow one is no slow host
     }
     const base::Seconds patience = course.left(base::now());
     if (patience <= base::Seconds{0}) {

@@ -30,6 +30,8 @@ class Taker {
   // A line of a head with its CR LF; the empty one too. Interim heads (1xx) come before the answer's.
   virtual Then take_line(std::string_view line) = 0;
   virtual Then take_body(std::string_view piece) = 0;
+  // Nothing more is there at the moment: what was gathered may go on its way.
+  virtual Then take_pause() = 0;
   // See Exchange.
   virtual int watched() = 0;
   virtual bool is_abandoned() = 0;
