@@ -81,9 +81,9 @@ class Reading {
     std::ranges::sort(cpus_);
     const auto cpus = static_cast<double>(std::unique(cpus_.begin(), cpus_.end()) - cpus_.begin());
     if (!report_.cores && cpus > 0) report_.cores = std::min(cpus, kMostCores);
-    if (report_.load1 || report_.load5 || report_.load15 || report_.running) return std::move(report_);
+    if (report_.load1 || report_.running) return std::move(report_);
     return Error{Fault::input,
-                 "found neither a load average nor the running tasks; wanted a page of loadprobe or "
+                 "found neither a load average of one minute nor the running tasks; wanted a page of loadprobe or "
                  "node_exporter"};
   }
 

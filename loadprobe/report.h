@@ -60,8 +60,9 @@ struct Report {
 // (with the line) for text that is no such page (a label that never ends, no number, a last line that is cut off), for
 // NaN, infinities, negatives and absurd values of the metrics above (loads, tasks and requests in hand above 1e6, cores
 // 0 or above 65,536, seconds above 1e11, counts above 2^63), for an unknown state, for a metric given twice (CPU
-// seconds: twice with the same labels), and for a page without a single metric of use (no load and no running tasks).
-// Texts are made printable and cut. Never allocates more than a small multiple of the page.
+// seconds: twice with the same labels), and for a page that does not say how busy the host is now (no load of one
+// minute and no running tasks). Texts are made printable and cut. Never allocates more than a small multiple of the
+// page.
 base::Result<Report> parse_report(std::string_view page);
 
 }  // namespace loadprobe

@@ -36,6 +36,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   in_range(report->completed, 9.3e18);
   printable(report->reason);
   printable(report->version);
-  fuzz::promise(report->load1 || report->running, "a report says how busy the host is");
+  fuzz::promise(report->load1 || report->running, "a report says how busy the host is now");
   return 0;
 }
