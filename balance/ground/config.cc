@@ -143,6 +143,7 @@ Result<Config> parse_config(std::string_view text, const std::string& file) {
   draft.config.fingerprint = base::fingerprint(text);
   draft.config.hosts.reserve(draft.hosts.size());
   for (HostDraft& line : draft.hosts) draft.config.hosts.push_back(std::move(line.host));
+  draft.config.weights_differ = draft.config.weights_count();
   return std::move(draft.config);
 }
 
@@ -172,6 +173,7 @@ Seconds ProbeConfig::expire_of(ProbeKind kind) const {
 }
 
 bool Config::weights_count() const {
+  if (weights_differ) return *weights_differ;
   std::optional<double> first;
   for (const HostConfig& host : hosts) {
     if (host.weight <= 0) continue;

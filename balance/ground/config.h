@@ -84,7 +84,9 @@ struct Config {
   ProbeConfig probe;
   RelayConfig relay;
 
-  bool weights_count() const;    // the weights above 0 are not all equal
+  bool weights_count() const;  // the weights above 0 are not all equal
+  // The same, found out by parse_config(): every request asks, and a large pool is long to walk.
+  std::optional<bool> weights_differ;
   std::size_t longest_base = 0;  // bytes of the longest public URL with its script
 };
 
