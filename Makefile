@@ -78,6 +78,16 @@ $(BUILD)/tests/policy_stdio: LDLIBS += $(BOOST)
 $(BUILD)/tests/stress/%: $(BUILD)/tests/stress/%.o $(call archive,balance/table balance/pool balance/ground loadprobe loadprobe/base)
 	@mkdir -p $(@D)
 	$(LINK)
+benches := $(addprefix $(BUILD)/tests/bench/,bare starts choice)
+$(BUILD)/tests/bench/bare: tests/bench/bare.c
+	@mkdir -p $(@D)
+	$(QUIET)$(CC) -O2 -Wall -o $@ $< -lfcgi -pthread
+$(BUILD)/tests/bench/starts: $(BUILD)/tests/bench/starts.o
+$(BUILD)/tests/bench/choice: $(BUILD)/tests/bench/choice.o $(call archive,balance/table balance/pool balance/ground loadprobe loadprobe/base)
+$(BUILD)/tests/bench/choice: LDLIBS += $(BOOST)
+$(BUILD)/tests/bench/starts $(BUILD)/tests/bench/choice:
+	@mkdir -p $(@D)
+	$(LINK)
 fuzzers := $(patsubst %.cc,$(BUILD)/%,$(wildcard tests/fuzz/*.cc))
 $(fuzzers): $(BUILD)/%: $(BUILD)/%.o $(call archive,balance/front balance/table balance/pool balance/ground loadprobe loadprobe/base)
 $(fuzzers): LDLIBS += -fsanitize=fuzzer $(BOOST)
@@ -114,6 +124,9 @@ fuzzers: $(fuzzers)
 test-fuzz:  ## a few seconds of it, as every change gets
 	FUZZ_SECONDS=5 $(MAKE) fuzz
 .PHONY: fuzz fuzzers test-fuzz
+bench: deps  ## what it costs: ratios and shares, beside what is wanted of them
+	$(MAKE) $(JOBS) all $(benches)
+	BUILD=$(BUILD) python3 -B tests/bench/bench.py
 full: test lint check-asan check-tsan  ## everything, by hand
 	tests/fresh_debian.sh
 
@@ -131,7 +144,7 @@ lint: check-format  ## floors, manual pages, scripts, clang-tidy
 	$(MAKE) tidy
 tidy:
 	printf '%s\n' $(tidied) | xargs -r -P 2 -n 4 clang-tidy --quiet -p /nonexistent 2>/dev/null -- $(OUR_CPPFLAGS)
-formatted = $(wildcard balance/*.h balance/*.cc balance/*/*.h balance/*/*.cc loadprobe/*.h loadprobe/*.cc loadprobe/*/*.h loadprobe/*/*.cc tests/unit/*.cc tests/sim/*.cc tests/stress/*.cc tests/fuzz/*.h tests/fuzz/*.cc)
+formatted = $(wildcard balance/*.h balance/*.cc balance/*/*.h balance/*/*.cc loadprobe/*.h loadprobe/*.cc loadprobe/*/*.h loadprobe/*/*.cc tests/unit/*.cc tests/sim/*.cc tests/stress/*.cc tests/fuzz/*.h tests/fuzz/*.cc tests/bench/*.cc)
 format:  ## let clang-format have its way
 	clang-format -i $(formatted)
 check-format:

@@ -98,7 +98,7 @@ class Faults(unittest.TestCase):
     @classmethod
     def start_fakes(cls):
         command = [sys.executable, "-B", os.path.join(HERE, "lib", "fakes.py"), str(cls.probe_port), str(cls.web_port)]
-        cls.fakes = cls.scene.start("fakes", [*command, *GOOD, ILL], stdin=subprocess.PIPE)
+        cls.fakes = cls.scene.start("fakes", [*command, *GOOD, ILL, "names"], stdin=subprocess.PIPE)
         cls.fakes.wait_for(lambda: "ready" in cls.fakes.said(), 10, "the fake hosts")
 
     @classmethod

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Fake map hosts that misbehave to order: `python3 fakes.py PROBE-PORT WEB-PORT ADDRESS...`, a process of its own so
+"""Fake map hosts that misbehave to order: `python3 fakes.py PROBE-PORT WEB-PORT ADDRESS... [names]`, a process of its own so
 that it takes no time from whoever measures. Lines on standard input change a host: 'ADDRESS BEHAVIOUR'. Each is answered
 by that line once it holds.
 
@@ -13,7 +13,7 @@ by that line once it holds.
   absurd     a report of numbers that cannot be
   boast      a report of a thousand idle cores
 
-A name server at 127.0.0.1:53, where it may be had, answers that there is no such name, and of names that begin with
+With `names` a name server at 127.0.0.1:53 answers that there is no such name, and of names that begin with
 'hanging' nothing."""
 
 import asyncio
@@ -114,9 +114,11 @@ class Names(asyncio.DatagramProtocol):
 
 
 async def main(probe_port, web_port, addresses):
+    with_names = addresses[-1:] == ["names"]
+    addresses = addresses[: -1 if with_names else None]
     hosts = {address: Host(address, probe_port, web_port) for address in addresses}
     loop = asyncio.get_running_loop()
-    with contextlib.suppress(OSError):
+    if with_names:
         await loop.create_datagram_endpoint(Names, local_addr=("127.0.0.1", 53))
     for host in hosts.values():
         await host.become("good")

@@ -124,7 +124,7 @@ class Nginx(WebServer):
         user = "user root;\n" if os.geteuid() == 0 else ""
         return (
             f"{user}worker_processes 1;\ndaemon off;\npid {self.folder}/pid;\nerror_log {self.folder}/error.log;\n"
-            f"events {{ worker_connections 1024; }}\nhttp {{\n{temporary}"
+            f"events {{ worker_connections 4096; }}\nhttp {{\n{temporary}"
             f"log_format raw escape=none '$msec $status $request_method $request_uri';\n"
             f"access_log {self.access_log} raw;\n"
             f"types {{ image/png png; image/jpeg jpg; text/html html; }}\n{upstreams}"
