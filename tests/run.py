@@ -115,6 +115,12 @@ def e2e(count, folder):
         began = time.monotonic()
         command = [sys.executable, "-B", os.path.abspath(__file__), "--file", path, result]
         counts = outcome_of(command, FILE_SECONDS, result)
+        if counts[1]:
+            # Real servers on a busy machine: what fails twice is a fault. Both runs are in the log.
+            print(f"{name}: {counts[1]} failed, once more", flush=True)
+            if os.path.exists(result):
+                os.remove(result)
+            counts = outcome_of(command, FILE_SECONDS, result)
         count.add(*counts)
         passed, failed, skipped = counts
         took = f"in {time.monotonic() - began:.0f} s"
