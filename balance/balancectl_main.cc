@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "balance/ctl/commands.h"
+#include "loadprobe/base/fd.h"
 #include "balance/forms/command.h"
 
 namespace {
@@ -23,6 +24,7 @@ int forms(std::span<const std::string> arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  base::keep_standard_descriptors();
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an output error like any other
   try {
     const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);

@@ -12,6 +12,7 @@
 #include "balance/ground/config.h"
 #include "balance/table/config_file.h"
 #include "balance/watch/service.h"
+#include "loadprobe/base/fd.h"
 #include "loadprobe/base/log.h"
 #include "loadprobe/base/text.h"
 
@@ -106,6 +107,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  base::keep_standard_descriptors();
   base::log_as("poolwatch");
   try {
     return run(argc, argv);

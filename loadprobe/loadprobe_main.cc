@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <exception>
 
+#include "loadprobe/base/fd.h"
 #include "loadprobe/base/log.h"
 #include "loadprobe/command_line.h"
 #include "loadprobe/commands.h"
@@ -19,6 +20,7 @@ int status_of(const base::Error& error) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  base::keep_standard_descriptors();
   base::log_as("loadprobe");
   try {
     const auto command = loadprobe::parse_command_line({argv + 1, argv + argc});

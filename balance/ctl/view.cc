@@ -129,6 +129,7 @@ std::string poolwatch_text(const PoolView& view) {
   if (is_alive(view)) return "alive (last sign of life " + age_text(view.beat_age) + " ago)";
   const std::string silence =
       view.beat_age ? "last sign of life " + age_text(view.beat_age) + " ago" : "no sign of life yet";
+  if (held && !view.beat_age) return "begins (" + who + " holds the lease, and has heard no host yet)";
   if (held) return "HANGS (" + silence + "), though " + who + " holds the lease";
   return "NOT RUNNING (" + silence + ")" + (view.watched ? "" : "; hosts are chosen by weight");
 }

@@ -23,6 +23,7 @@ constexpr double kFloorExcess = 0.25;
 // Load averages.
 constexpr double kTick = 5, kMinute = 60;  // s
 constexpr double kGlance = 0.2;
+constexpr double kSlack = 4;  // of how much a host can have done, for late reports and cores that were added
 
 double rise(double now, const std::optional<double>& before) { return before && now > *before ? now - *before : 0; }
 
@@ -78,6 +79,9 @@ void learn_share(PoolMemory& memory, double own, double arrived) {
   memory.share = share > kAlmostAll ? 1 : share;
 }
 
+// A host that reports nonsense, once, must not spoil what is believed of all: no more than its cores can do.
+constexpr double kShortestService = 1e-3;  // s of CPU; maps take tens of them
+
 void learn_speed(PoolMemory& memory, HostMemory& host, double busy, double completed) {
   host.busy_seconds += busy;
   host.completed += completed;
@@ -123,7 +127,8 @@ void learn_differences(PoolMemory& memory, HostMemory& host, const Report& repor
   if (batch) {
     host.busy_seconds = host.completed = 0;  // part of it was the job's before that was known
   } else if (!counted_anew && !is_idle) {
-    learn_speed(memory, host, busy, completed);
+    const double most_busy = kSlack * hearing.cores * (elapsed + hearing.interval.count());
+    learn_speed(memory, host, std::min(busy, most_busy), std::min(completed, most_busy / kShortestService));
   }
   if (report.dispatches && host.last_arrived) learn_share(memory, own, arrived);
 }

@@ -8,6 +8,7 @@
 // Floor 2: values and functions of their arguments. poolwatch owns the memories; one thread.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -44,7 +45,7 @@ struct PoolMemory {
   Instant median_at = base::kNever;
 
   // M: 0.2 s are believed with the weight of 20 requests.
-  double mean_service_seconds() const { return (busy_seconds + 0.2 * 20) / (completed + 20); }
+  double mean_service_seconds() const { return std::clamp((busy_seconds + 0.2 * 20) / (completed + 20), 1e-6, 1e6); }
 };
 PoolMemory empty_memory(std::size_t hosts, unsigned peers);
 

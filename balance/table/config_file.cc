@@ -52,15 +52,18 @@ base::Result<ConfigFile> ConfigFile::open(const std::string& path, base::Instant
 }
 
 Refresh ConfigFile::refresh(base::Instant now) {
-  if (now - looked_ < base::Seconds{1}) return Refresh::unchanged;
+  constexpr base::Seconds kBetweenLooks{0.25};
+  if (now - looked_ < kBetweenLooks) return Refresh::unchanged;
   looked_ = now;
-  if (mark_of(path_) == mark_) return Refresh::unchanged;
+  const Mark seen = mark_of(path_);
+  const bool has_settled = seen == std::exchange(pending_, seen);
+  if (seen == mark_ || !has_settled) return Refresh::unchanged;
   return reload(now);
 }
 
 Refresh ConfigFile::reload(base::Instant now) {
   looked_ = now;
-  mark_ = mark_of(path_);
+  mark_ = pending_ = mark_of(path_);
   base::Result<Config> config = read_config(path_);
   if (!config) {
     error_ = std::move(config).error();

@@ -35,8 +35,9 @@ class ConfigFile {
   const Config& config() const { return config_; }
   const base::Error& error() const { return error_; }
 
-  // Looks at the file's time, size and inode, at most once a second, and reads it where one of them changed. A text
-  // with the same fingerprint is no change.
+  // Looks at the file's time, size and inode, at most four times a second, and reads it once one of them has changed
+  // and all have stayed the same from one look to the next: a file that is still being written may be cut in the middle
+  // of a name. A text with the same fingerprint is no change.
   Refresh refresh(base::Instant now);
   // Reads it now, whatever its time says (SIGHUP).
   Refresh reload(base::Instant now);
@@ -50,12 +51,13 @@ class ConfigFile {
   };
   static Mark mark_of(const std::string& path);
   ConfigFile(std::string path, Config config, Mark mark, base::Instant now)
-      : path_(std::move(path)), config_(std::move(config)), mark_(mark), looked_(now) {}
+      : path_(std::move(path)), config_(std::move(config)), mark_(mark), pending_(mark), looked_(now) {}
 
   std::string path_;
   Config config_;
   base::Error error_;
-  Mark mark_;
+  Mark mark_;     // of the text in use
+  Mark pending_;  // another one, seen at the last look
   base::Instant looked_;
 };
 

@@ -134,9 +134,12 @@ base::Status share_with_group(int fd, const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string parent = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   // Best effort: an owner outside that group may not give files to it; they then stay among the owner's processes.
-  if (stat(parent.c_str(), &directory) == 0 && (directory.st_mode & S_IWGRP) != 0 &&
-      fchown(fd, static_cast<uid_t>(-1), directory.st_gid) != 0) {
-    errno = 0;
+  if (stat(parent.c_str(), &directory) == 0) {
+    // root's poolwatch works for whoever owns the directory: a table of root's own would lock the web server out.
+    const bool is_root = geteuid() == 0;
+    const bool group_may = is_root || (directory.st_mode & S_IWGRP) != 0;
+    const uid_t owner = is_root ? directory.st_uid : static_cast<uid_t>(-1);
+    if (group_may && fchown(fd, owner, directory.st_gid) != 0) errno = 0;
   }
   if (fchmod(fd, 0660) != 0) return base::system_error("cannot set the mode of " + path);
   return base::ok();

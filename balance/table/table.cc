@@ -195,7 +195,8 @@ bool Table::intact() const {
 
 bool Table::is_current(const std::string& path) const {
   struct stat status = {};
-  return lstat(path.c_str(), &status) == 0 && status.st_dev == mapping_->device && status.st_ino == mapping_->inode;
+  return lstat(path.c_str(), &status) == 0 && status.st_dev == mapping_->device && status.st_ino == mapping_->inode &&
+         status.st_size == static_cast<off_t>(mapping_->bytes);
 }
 
 std::uint64_t Table::balancer_id() const { return mapping_->balancer_id; }

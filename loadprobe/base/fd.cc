@@ -31,6 +31,12 @@ void Fd::close() {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
 }
 
+void keep_standard_descriptors() {
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (fcntl(fd, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) < 0) return;  // the lowest free one: this
+  }
+}
+
 Error system_error(const std::string& attempt) {
   const int code = errno;
   const char* reason = strerrordesc_np(code);  // strerror(3) would ask the locale

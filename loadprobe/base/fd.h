@@ -32,6 +32,11 @@ class Fd {
   int fd_ = -1;
 };
 
+// Opens /dev/null on those of the descriptors 0, 1 and 2 that are closed, as FastCGI's own specification starts
+// programs (1.0, 2.2): else the next file opened would be taken for standard output or error, and written over. First
+// thing in main.
+void keep_standard_descriptors();
+
 // "cannot open /run/balance/x: Permission denied", from errno.
 Error system_error(const std::string& attempt);
 

@@ -40,8 +40,11 @@ Status fill_and_rename(Fd file, const std::string& neighbour, const std::string&
 }  // namespace
 
 Result<std::string> read_file(const std::string& path, std::size_t most_bytes) {
-  Result<Fd> file = Fd::open(path, O_RDONLY);
+  Result<Fd> file = Fd::open(path, O_RDONLY | O_NONBLOCK);
   if (!file) return file.error();
+  struct stat status = {};
+  if (::fstat(file->get(), &status) != 0) return system_error("cannot look at " + path);
+  if (!S_ISREG(status.st_mode)) return Error{Fault::io, path + " is no regular file"};
   std::string content;
   char buffer[8192];
   for (;;) {

@@ -12,6 +12,7 @@
 namespace base {
 
 // The whole file, at most `most_bytes` (more is an error that says so). Works on /proc, whose files have no size.
+// Anything but a regular file is an error: a FIFO would have us wait for ever.
 Result<std::string> read_file(const std::string& path, std::size_t most_bytes = 1 << 20);
 
 // Writes a neighbour, flushes it and renames it over `path`: a reader sees the old file or the new one, whole.

@@ -133,6 +133,17 @@ Error all_faults(std::string_view text, const std::string& file, const std::vect
 }
 
 std::string unknown_key(std::string_view key, const std::vector<std::string_view>& known) {
+  const std::size_t dot = key.find('.');
+  const bool in_section = dot != std::string_view::npos;
+  for (const std::string_view one : known) {
+    if (in_section && one == key.substr(dot + 1)) {
+      return "unknown key '" + escaped(key) + "': '" + std::string(one) + "' lines stand before the first [section]";
+    }
+    const std::size_t section = one.find('.');
+    if (!in_section && section != std::string_view::npos && one.substr(section + 1) == key) {
+      return "unknown key '" + escaped(key) + "': it belongs below [" + std::string(one.substr(0, section)) + "]";
+    }
+  }
   const std::string near = nearest(key, known);
   std::string what = "unknown key '" + escaped(key) + "'";
   if (!near.empty()) what += "; the nearest known one is '" + near + "'";

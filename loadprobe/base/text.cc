@@ -219,7 +219,7 @@ std::string escaped(std::string_view text, std::size_t most_bytes) {
   std::string out;
   for (const char c : text.substr(0, most_bytes)) {
     const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte <= 0x7E && c != '"' && c != '\'' && c != '\\') {
+    if (byte >= 0x20 && byte <= 0x7E && c != '"' && c != '\\') {
       out += c;
     } else {
       out.append("\\x").append(1, kHex[byte >> 4]).append(1, kHex[byte & 15]);

@@ -49,8 +49,8 @@ std::string to_text(Seconds duration);
 // The known word nearest to `word` (Damerau-Levenshtein distance at most 1 + length / 4), or "" if none is near.
 std::string nearest(std::string_view word, std::span<const std::string_view> known);
 
-// Client's bytes as they may stand in a log line or terminal: controls, quotes, backslash and bytes above 0x7E as
-// \xNN, and cut after `most_bytes` with '...'.
+// Client's bytes as they may stand in a log line or terminal: controls, double quotes, backslash and bytes above 0x7E
+// as \xNN, and cut after `most_bytes` with '...'.
 std::string escaped(std::string_view text, std::size_t most_bytes = 200);
 
 // Foreign text as people may see it on a page or a terminal: UTF-8 without controls, bidirectional overrides and
