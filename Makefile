@@ -60,9 +60,9 @@ $(foreach r,$(rooms),$(eval $(call room,$(r))))
 BOOST := -lboost_program_options
 $(BUILD)/bin/balance:    $(BUILD)/balance/balance_main.o    $(call archive,balance/front balance/table balance/pool balance/ground loadprobe loadprobe/base)
 $(BUILD)/bin/balance:    LDLIBS += -lfcgi $(BOOST)
-# As a CGI program it starts once a request, and half of that time would be the dynamic linker's.
+# As a CGI program it starts once a request, and half of that time would be the dynamic linker's; what nobody calls costs page faults.
 $(BUILD)/bin/balance:    STATIC = $(if $(SANITIZE),,$(shell echo 'int main() {}' | $(CXX) $(CXXFLAGS) -x c++ - -static-pie -o /dev/null $(LDLIBS) 2>/dev/null && \
-                           echo -static-pie || echo 'balance: no static archives of $(LDLIBS) and the C library: linked dynamically, its start takes longer' >&2))
+                           echo -static-pie -Wl,--gc-sections || echo 'balance: no static archives of $(LDLIBS) and the C library: linked dynamically, its start takes longer' >&2))
 $(BUILD)/bin/balance-relay: $(BUILD)/balance/balance_relay_main.o $(call archive,balance/relay balance/front balance/table balance/pool balance/ground loadprobe loadprobe/base)
 $(BUILD)/bin/balance-relay: LDLIBS += -lfcgi -lcurl $(BOOST)
 $(BUILD)/bin/poolwatch:  $(BUILD)/balance/poolwatch_main.o  $(call archive,balance/watch balance/table balance/pool balance/ground loadprobe loadprobe/base)
