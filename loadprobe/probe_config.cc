@@ -89,6 +89,7 @@ constexpr std::array<Key, 5> kKeys{{
 
 std::string unknown(std::string_view key) {
   std::vector<std::string_view> names;
+  names.reserve(kKeys.size());
   for (const Key& one : kKeys) names.push_back(one.name);
   return base::unknown_key(key, names);
 }
