@@ -153,9 +153,9 @@ def cgi_behind_web_servers(figures, place):
         }
         server = webservers.KINDS[kind](place.scene, f"{kind}-cgi", "127.0.0.1", processes.free_port(), routes).start()
         ratios = []
-        for _ in range(ROUNDS):
-            bare = requests_per_second(server, TARGET.replace("mapserv", "bare"), 4)
-            ratios.append(requests_per_second(server, TARGET, 4) / bare)
+        for _ in range(9):
+            bare = requests_per_second(server, TARGET.replace("mapserv", "bare"), 4, 1)
+            ratios.append(requests_per_second(server, TARGET, 4, 1) / bare)
         server.stop()
         figures.show(f"CGI behind {kind}: its requests/s beside the empty one's", statistics.median(ratios), 0.9, least=True)
     watcher.stop()
