@@ -37,7 +37,7 @@ constexpr int kNoListener = -1;
 constexpr char kStdout = 6;  // type of a record
 constexpr std::size_t kLongPieceBytes = 4096;
 constexpr std::size_t kUsualHeadBytes = 4096;
-constexpr std::size_t kMostHeadBytes = 128 * 1024;  // nginx itself refuses above 64 KB
+constexpr std::size_t kMostHeadBytes = std::size_t{128} << 10;  // nginx itself refuses above 64 KB
 
 timeval to_timeval(base::Seconds duration) {
   const double whole = std::floor(duration.count());

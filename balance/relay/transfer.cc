@@ -44,7 +44,8 @@ struct Transfers::Handle {
   // Declared first, freed last: a handle that is freed asks for its connections.
   std::unique_ptr<CURLM, FreeMulti> multi{curl_multi_init()};
   std::unique_ptr<CURL, FreeEasy> easy{curl_easy_init()};
-  std::string server;  // that it was last connected to
+  std::string server;   // the only one that it is connected to
+  std::string ca_file;  // a handle cannot go back to the system's once it was told another
 };
 
 namespace {
@@ -155,7 +156,6 @@ void set_limits(CURL* easy, Effect effect, const RelayConfig& config) {
   curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, effect == Effect::possible ? 1L : 0L);
   curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, config.verify ? 1L : 0L);
   curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, config.verify ? 2L : 0L);
-  if (!config.ca_file.empty()) curl_easy_setopt(easy, CURLOPT_CAINFO, config.ca_file.c_str());
 }
 
 // The request's headers and nothing that libcurl would add of its own.
@@ -169,7 +169,8 @@ std::unique_ptr<curl_slist, FreeList> header_list(const RelayRequest& request) {
   };
   bool has_accept = false, has_type = false;
   for (const auto& [name, value] : request.headers) {
-    add(value.empty() ? name + ";" : name + ": " + value);
+    std::string line(name);
+    add(value.empty() ? line.append(";") : line.append(": ").append(value));
     has_accept = has_accept || base::same_ignoring_case(name, "Accept");
     has_type = has_type || base::same_ignoring_case(name, "Content-Type");
   }
@@ -239,11 +240,11 @@ base::Result<std::unique_ptr<Transfers>> Transfers::create() {
   return std::unique_ptr<Transfers>(new Transfers());
 }
 
-std::unique_ptr<Transfers::Handle> Transfers::take(std::string_view server) {
+std::unique_ptr<Transfers::Handle> Transfers::take(std::string_view server, const std::string& ca_file) {
   {
     const std::lock_guard lock(mutex_);
     for (auto found = idle_.rbegin(); found != idle_.rend(); ++found) {
-      if ((*found)->server != server) continue;
+      if ((*found)->server != server || (*found)->ca_file != ca_file) continue;
       std::unique_ptr<Handle> handle = std::move(*found);
       idle_.erase(std::next(found).base());
       return handle;
@@ -254,6 +255,8 @@ std::unique_ptr<Transfers::Handle> Transfers::take(std::string_view server) {
   curl_multi_setopt(handle->multi.get(), CURLMOPT_MAXCONNECTS, 1L);
   set_once(handle->easy.get());
   handle->server = server;
+  handle->ca_file = ca_file;
+  if (!ca_file.empty()) curl_easy_setopt(handle->easy.get(), CURLOPT_CAINFO, ca_file.c_str());
   return handle;
 }
 
@@ -269,7 +272,7 @@ void Transfers::put_back(std::unique_ptr<Handle> handle) {
 Transfer Transfers::run(const RelayRequest& request, const Body& body, Effect effect, const RelayConfig& config,
                         Taker& taker) {
   const auto [server, target] = split_url(request.url);
-  std::unique_ptr<Handle> handle = take(server);
+  std::unique_ptr<Handle> handle = take(server, config.ca_file);
   if (!handle) return {Transfer::End::no_connection, "no memory for a connection"};
   CURL* easy = handle->easy.get();
   Course course(body, taker, config);

@@ -66,7 +66,7 @@ class Transfers {
  private:
   struct Handle;
   Transfers();
-  std::unique_ptr<Handle> take(std::string_view server);
+  std::unique_ptr<Handle> take(std::string_view server, const std::string& ca_file);
   void put_back(std::unique_ptr<Handle> handle);
 
   std::mutex mutex_;
