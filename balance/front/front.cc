@@ -146,7 +146,9 @@ void Front::reopen_table() {
   // One that was only deleted serves on: what it says ages, and is then no longer believed.
   if (!opened && (!state.table || state.table->intact())) return;
   if (opened && relayer_ != nullptr) relayer_->use_table(path, shape);
-  put(state.config, state.files, opened ? std::optional(*std::move(opened)) : std::nullopt);
+  std::optional<Table> table;
+  if (opened) table = *std::move(opened);
+  put(state.config, state.files, std::move(table));
 }
 
 bool Front::is_watched(base::Instant now) const {
