@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 import unittest
 
 from lib import balancer, case, client, fleet, processes
@@ -79,10 +80,12 @@ class Queues(case.SceneCase):
         try:
             queued = lambda: waiting_by_ss(busy.mapserver.socket)  # noqa: E731
             processes.wait_until(lambda: queued() >= 6, 10, "a queue")
+            processes.wait_until(lambda: reported(busy) >= 6, 1, "a sample that was taken since")
             seen = []
             for _ in range(15):
                 before, told, after = queued(), reported(busy), queued()
                 seen.append((before, told, after))
+                time.sleep(0.05)
         finally:
             end.set()
             for one in clients:
