@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "balance/ctl/commands.h"
-#include "loadprobe/base/fd.h"
 #include "balance/forms/command.h"
+#include "loadprobe/base/fd.h"
 
 namespace {
 

@@ -26,10 +26,7 @@ void DispatchBook::tell(std::uint64_t balancer, std::uint64_t count, base::Insta
   // More than a balancer can have sent since it was last heard, at most a minute ago: whoever says so, it would spoil
   // what all the others learn of their share.
   constexpr std::uint64_t kMostStep = 10'000'000;
-  const std::uint64_t added = step > kMostStep ? 0 : step;
-  // A total past 2^63 would be refused as absurd by every reader; nobody gets there by counting requests.
-  constexpr std::uint64_t kMostTotal = 1ULL << 63;
-  total_ = added > kMostTotal - total_ ? kMostTotal : total_ + added;
+  if (step <= kMostStep) total_ += step;
   *page = Page{balancer, count, now};
 }
 

@@ -28,7 +28,7 @@ class DispatchBook {
   // REQUIRES: `now` does not go back.
   void tell(std::uint64_t balancer, std::uint64_t count, base::Instant now);
 
-  // Only grows, up to 2^63.
+  // Only grows.
   std::uint64_t total() const { return total_; }
   std::size_t remembered() const { return pages_.size(); }
 

@@ -23,7 +23,6 @@ constexpr double kFloorExcess = 0.25;
 // Load averages.
 constexpr double kTick = 5, kMinute = 60;  // s
 constexpr double kGlance = 0.2;
-constexpr double kSlack = 4;  // of how much a host can have done, for late reports and cores that were added
 
 double rise(double now, const std::optional<double>& before) { return before && now > *before ? now - *before : 0; }
 
@@ -79,8 +78,11 @@ void learn_share(PoolMemory& memory, double own, double arrived) {
   memory.share = share > kAlmostAll ? 1 : share;
 }
 
-// A host that reports nonsense, once, must not spoil what is believed of all: no more than its cores can do.
-constexpr double kShortestService = 1e-3;  // s of CPU; maps take tens of them
+// A host that reports nonsense, once, must not spoil what is believed of all: such a step teaches nothing.
+bool is_absurd(double busy, double completed, const Hearing& hearing, double elapsed) {
+  const double core_seconds = hearing.cores * (elapsed + 1);
+  return busy > 100 * core_seconds || completed > 100'000 * core_seconds;
+}
 
 void learn_speed(PoolMemory& memory, HostMemory& host, double busy, double completed) {
   host.busy_seconds += busy;
@@ -126,9 +128,8 @@ void learn_differences(PoolMemory& memory, HostMemory& host, const Report& repor
       (report.cpu_seconds && !host.last_cpu_seconds) || (report.completed && !host.last_completed);
   if (batch) {
     host.busy_seconds = host.completed = 0;  // part of it was the job's before that was known
-  } else if (!counted_anew && !is_idle) {
-    const double most_busy = kSlack * hearing.cores * (elapsed + hearing.interval.count());
-    learn_speed(memory, host, std::min(busy, most_busy), std::min(completed, most_busy / kShortestService));
+  } else if (!counted_anew && !is_idle && !is_absurd(busy, completed, hearing, elapsed)) {
+    learn_speed(memory, host, busy, completed);
   }
   if (report.dispatches && host.last_arrived) learn_share(memory, own, arrived);
 }

@@ -47,17 +47,32 @@ TEST(ConfigFile, OneThatIsNotThereIsAUsageError) {
   EXPECT_EQ(config.error().what, "cannot open " + (dir / "none.conf") + ": No such file or directory");
 }
 
-TEST(ConfigFile, AChangeIsSeenASecondLaterAndNotBefore) {
+TEST(ConfigFile, AChangeCountsWhenItIsTheSameAQuarterOfASecondLater) {
   ScratchDir dir;
   write(dir / "c", kOneHost, 1000);
   ConfigFile file = opened(dir / "c");
   ASSERT_EQ(file.config().hosts.size(), 1U);
   write(dir / "c", kTwoHosts, 2000);
-  EXPECT_EQ(file.refresh(kStart + 0.9 * kSecond), Refresh::unchanged);
+  EXPECT_EQ(file.refresh(kStart + 0.2 * kSecond), Refresh::unchanged);
+  EXPECT_EQ(file.refresh(kStart + 0.25 * kSecond), Refresh::unchanged);
+  EXPECT_EQ(file.refresh(kStart + 0.4 * kSecond), Refresh::unchanged);
   EXPECT_EQ(file.config().hosts.size(), 1U);
-  EXPECT_EQ(file.refresh(kStart + kSecond), Refresh::changed);
+  EXPECT_EQ(file.refresh(kStart + 0.5 * kSecond), Refresh::changed);
   EXPECT_EQ(file.config().hosts.size(), 2U);
   EXPECT_EQ(file.refresh(kStart + 2 * kSecond), Refresh::unchanged);
+}
+
+// A file cut in the middle of a name sent requests to a host that nobody had configured.
+TEST(ConfigFile, OneThatIsStillBeingWrittenIsNotTaken) {
+  ScratchDir dir;
+  write(dir / "c", kOneHost, 1000);
+  ConfigFile file = opened(dir / "c");
+  for (int i = 1; i <= 4; ++i) {
+    write(dir / "c", kTwoHosts.substr(0, kTwoHosts.size() - 4 + static_cast<std::size_t>(i)), 1000 + i);
+    EXPECT_EQ(file.refresh(kStart + i * kSecond), Refresh::unchanged);
+  }
+  EXPECT_EQ(file.refresh(kStart + 5 * kSecond), Refresh::changed);
+  EXPECT_EQ(file.config().hosts.size(), 2U);
 }
 
 TEST(ConfigFile, TheSameTextWithAnotherTimeIsNoChange) {
@@ -73,11 +88,13 @@ TEST(ConfigFile, AFaultyOneIsToldOnceAndTheOldOneStays) {
   write(dir / "c", kOneHost, 1000);
   ConfigFile file = opened(dir / "c");
   write(dir / "c", kOneHost + "wieght = 2\n", 2000);
+  EXPECT_EQ(file.refresh(kStart + 0.5 * kSecond), Refresh::unchanged);
   EXPECT_EQ(file.refresh(kStart + kSecond), Refresh::faulty);
   EXPECT_EQ(file.config().hosts.size(), 1U);
   EXPECT_EQ(file.error().what.substr(0, (dir / "c:2: ").size()), dir / "c:2: ");
   EXPECT_EQ(file.refresh(kStart + 2 * kSecond), Refresh::unchanged);
   write(dir / "c", kTwoHosts, 3000);
+  EXPECT_EQ(file.refresh(kStart + 2.5 * kSecond), Refresh::unchanged);
   EXPECT_EQ(file.refresh(kStart + 3 * kSecond), Refresh::changed);
 }
 
@@ -86,10 +103,12 @@ TEST(ConfigFile, OneThatIsDeletedIsFaultyOnceAndComesBack) {
   write(dir / "c", kOneHost, 1000);
   ConfigFile file = opened(dir / "c");
   ASSERT_EQ(unlink((dir / "c").c_str()), 0);
+  EXPECT_EQ(file.refresh(kStart + 0.5 * kSecond), Refresh::unchanged);
   EXPECT_EQ(file.refresh(kStart + kSecond), Refresh::faulty);
   EXPECT_EQ(file.refresh(kStart + 2 * kSecond), Refresh::unchanged);
   EXPECT_EQ(file.config().hosts.size(), 1U);
   write(dir / "c", kTwoHosts, 2000);
+  EXPECT_EQ(file.refresh(kStart + 2.5 * kSecond), Refresh::unchanged);
   EXPECT_EQ(file.refresh(kStart + 3 * kSecond), Refresh::changed);
 }
 

@@ -53,8 +53,12 @@ TEST_F(File, AMissingOneIsNamedWithTheReason) {
             "cannot write beside " + path("none/a") + ": No such file or directory");
 }
 
-TEST_F(File, ReadingAFolderIsAnError) {
-  EXPECT_EQ(read_file(folder_).error().what, "cannot read " + folder_ + ": Is a directory");
+TEST_F(File, ReadingAFolderIsAnError) { EXPECT_EQ(read_file(folder_).error().what, folder_ + " is no regular file"); }
+
+// Nobody writes to it, so opening or reading it would never end.
+TEST_F(File, AFifoIsNotWaitedFor) {
+  ASSERT_EQ(mkfifo(path("fifo").c_str(), 0600), 0);
+  EXPECT_EQ(read_file(path("fifo")).error().what, path("fifo") + " is no regular file");
 }
 
 TEST_F(File, AFailedReplacementLeavesNoNeighbour) {

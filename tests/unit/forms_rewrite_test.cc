@@ -134,9 +134,9 @@ TEST(FormsRewrite, SortsTheSureFromTheUnsure) {
              "7 <a href> 'http://user:pw@www.example.org/cgi-bin/mapserv' names the script, but is no plain URL of it",
              "8 <a href> 'http:\\x5C\\x5Cwww.example.org\\x5Ccgi-bin\\x5Cmapserv' names the script, but is no plain "
              "URL of it",
-             "9 <a href> 'javascript:open(\\x27/cgi-bin/mapserv?x\\x27)' is no web address",
+             "9 <a href> 'javascript:open('/cgi-bin/mapserv?x')' is no web address",
              "11 <a href> '/go?to=/cgi-bin/mapserv' names the script, but is no plain URL of it",
-             "14 <select onchange> 'location=\\x27/cgi-bin/mapserv?\\x27 + this.value' names the script",
+             "14 <select onchange> 'location='/cgi-bin/mapserv?' + this.value' names the script",
              "14 <option value> '/cgi-bin/mapserv?o' names the script",
              "16 <img src> '{{ base }}/cgi-bin/mapserv' names the script, but is no plain URL of it",
              "17 <meta content> '5; url=/cgi-bin/mapserv?x' names the script",

@@ -112,8 +112,10 @@ TEST(Learning, FadesWithTimeConstantsOf120And60Seconds) {
 
 TEST(Learning, RemembersNoMoreThan2000RequestsOfAHost) {
   PoolMemory memory = empty_memory(1, 1);
-  learn(memory, counting(0, 0, 0, 0), hearing_of(0), at(0));
-  learn(memory, counting(0, 0, 8000, 1600), hearing_of(0), at(0));
+  Hearing hearing = hearing_of(0);
+  hearing.cores = 32;
+  learn(memory, counting(0, 0, 0, 0), hearing, at(0));
+  learn(memory, counting(0, 0, 8000, 1600), hearing, at(0));
   EXPECT_DOUBLE_EQ(memory.hosts[0].completed, 2000);
   EXPECT_DOUBLE_EQ(memory.hosts[0].busy_seconds, 400);
 }
@@ -177,6 +179,17 @@ TEST(Learning, TakesARequestOfAnotherBalancerForOne) {
   report.dispatches = 8;
   learn(memory, report, hearing_of(0), at(2));
   EXPECT_NEAR(memory.hosts[0].busy_seconds, 0.5, 1e-9);
+}
+
+// One absurd report left the pool's mean service time outside what the table can hold, and so the pool without a
+// standing.
+TEST(Learning, IsTaughtNothingByAStepThatNoHostCanHaveMade) {
+  PoolMemory memory = empty_memory(2, 1);
+  learn(memory, counting(0, 0, 0, 0), hearing_of(0), at(1));
+  learn(memory, counting(0, 0, 9e18, 1), hearing_of(5), at(1.25));
+  EXPECT_DOUBLE_EQ(memory.mean_service_seconds(), 0.2);
+  learn(memory, counting(0, 0, 9e18, 9e10), hearing_of(9), at(1.5));
+  EXPECT_DOUBLE_EQ(memory.mean_service_seconds(), 0.2);
 }
 
 TEST(Share, IsOneUntilTwentyArrivalsAreKnown) {

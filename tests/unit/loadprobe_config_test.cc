@@ -52,7 +52,7 @@ TEST(ProbeConfig, ListsAllFaultsInTheOrderOfTheFile) {
       "x.conf:2: found 'nonsense'; wanted 'key = value' or '[section]'\n"
       "x.conf:3: allow: 'everybody' is no range of addresses; wanted one as in '10.0.0.0/8' or '2001:db8::/32'\n"
       "x.conf:6: scope is given too often; wanted at most 1\n"
-      "x.conf:8: unknown key 's.allow'; the nearest known one is 'allow'");
+      "x.conf:8: unknown key 's.allow': 'allow' lines stand before the first [section]");
 }
 
 TEST(ProbeConfig, RefusesAScopeThatIsNone) {

@@ -117,7 +117,7 @@ TEST(Text, NearestFindsSwapsAndSlips) {
 }
 
 TEST(Text, EscapesWhatATerminalOrALogLineWouldObey) {
-  EXPECT_EQ(escaped("a b\n\"'\\\x1B\x7F\xE4z"), "a b\\x0A\\x22\\x27\\x5C\\x1B\\x7F\\xE4z");
+  EXPECT_EQ(escaped("a b\n\"'\\\x1B\x7F\xE4z"), "a b\\x0A\\x22'\\x5C\\x1B\\x7F\\xE4z");
   EXPECT_EQ(escaped("abcdef", 3), "abc...");
   EXPECT_EQ(escaped("abc", 3), "abc");
 }
