@@ -3,6 +3,7 @@
 // business (a callable), so this stays on floor 2. Any thread.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <vector>
@@ -33,13 +34,14 @@ std::vector<Candidate> gather_all(std::size_t hosts, Read& read) {
   return candidates;
 }
 
-// Up to kScanned hosts: all that `read` gives. Above: field.drawn different usable ones, drawn in proportion to cores x
-// weight (an index at random, accepted with the probability of its share in the greatest), and the preferred one;
-// where a bounded number of tries does not find that many, all after all. In a by-weight or degraded pool the same.
-// `read(std::size_t) -> std::optional<Candidate>`: nothing where this request may not go to that host.
+// Up to kScanned hosts, or as many as are to be drawn: all that `read` gives. Above: field.drawn different usable ones,
+// drawn in proportion to cores x weight (an index at random, accepted with the probability of its share in the
+// greatest), and the preferred one; where a bounded number of tries does not find that many, all after all. In a
+// by-weight or degraded pool the same. `read(std::size_t) -> std::optional<Candidate>`: nothing where this request may
+// not go to that host.
 template <class Read>
 std::vector<Candidate> gather(const Field& field, Draw& draw, Read read) {
-  if (field.hosts <= kScanned) return gather_all(field.hosts, read);
+  if (field.hosts <= std::max(kScanned, field.drawn)) return gather_all(field.hosts, read);
   std::vector<Candidate> drawn;
   drawn.reserve(field.drawn + 1);
   for (std::size_t tries = 0; tries < kTriesForOne * field.drawn && drawn.size() < field.drawn; ++tries) {

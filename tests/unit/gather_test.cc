@@ -41,11 +41,11 @@ TEST(Gather, OfAnEmptyPoolIsEmpty) {
   EXPECT_TRUE(none.empty());
 }
 
-TEST(Gather, TakesAllOf64) {
-  Hosts hosts(64);
+TEST(Gather, TakesAllOf32) {
+  Hosts hosts(32);
   hosts.tiers[3] = Tier::down;
   Draw draw{1};
-  EXPECT_EQ(hosts.gathered(draw).size(), 64U);
+  EXPECT_EQ(hosts.gathered(draw).size(), 32U);
 }
 
 TEST(Gather, LeavesOutWhatTheRequestMayNotHave) {
