@@ -123,13 +123,11 @@ fuzz:  ## feed the parsers and the table with damaged input, FUZZ_SECONDS (30) e
 	BUILD=build/fuzz python3 tests/run.py fuzz
 FUZZ_CXX ?= clang++
 fuzzers: $(fuzzers)
-test-fuzz:  ## a few seconds of it, as every change gets
-	FUZZ_SECONDS=5 $(MAKE) fuzz
-.PHONY: fuzz fuzzers test-fuzz
+.PHONY: fuzz fuzzers
 bench: deps  ## what it costs: ratios and shares, beside what is wanted of them
 	$(MAKE) $(JOBS) all $(benches)
 	BUILD=$(BUILD) python3 -B tests/bench/bench.py
-full: test lint check-asan check-tsan  ## everything, by hand
+full: test lint check-asan check-tsan fuzz  ## everything, by hand
 	tests/fresh_debian.sh
 
 # --- lint ---
