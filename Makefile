@@ -143,7 +143,7 @@ lint: check-format  ## floors, manual pages, scripts, clang-tidy
 	python3 -m compileall -q tests && find tests -name __pycache__ -prune -exec rm -r {} +
 	$(MAKE) tidy
 tidy:
-	printf '%s\n' $(tidied) | xargs -r -P 2 -n 4 clang-tidy --quiet -p /nonexistent 2>/dev/null -- $(OUR_CPPFLAGS)
+	printf '%s\n' $(tidied) | xargs -r -P 2 -I FILE clang-tidy --quiet FILE -- -std=c++20 $(OUR_CPPFLAGS)
 formatted = $(wildcard balance/*.h balance/*.cc balance/*/*.h balance/*/*.cc loadprobe/*.h loadprobe/*.cc loadprobe/*/*.h loadprobe/*/*.cc tests/unit/*.cc tests/sim/*.cc tests/stress/*.cc tests/fuzz/*.h tests/fuzz/*.cc tests/bench/*.cc)
 format:  ## let clang-format have its way
 	clang-format -i $(formatted)

@@ -112,8 +112,8 @@ void Front::adopt_config(base::Instant now) {
   if (pending_->files) {
     const TableShape shape{pending_->config.fingerprint, pending_->config.hosts.size(), boot_id_};
     base::Result<Table> opened = Table::open(pending_->files->table, shape);
-    if (opened) table = *std::move(opened);
     if (opened && relayer_ != nullptr) relayer_->use_table(pending_->files->table, shape);
+    if (opened) table = *std::move(opened);
   }
   const bool may_wait = !states_.empty() && is_watched(now) && now - pending_->since < kTableWait;
   if (!table && may_wait) return;
