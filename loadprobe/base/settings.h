@@ -42,7 +42,7 @@ Settings sound_settings(std::string_view text, std::string file);
 // lines. A fault whose index is past the last setting is one of the file as a whole, and comes last ('file: ').
 Error all_faults(std::string_view text, const std::string& file, const std::vector<SettingFault>& faults);
 
-// "unknown key 'wieght'; the nearest known one is 'weight'".
+// "unknown key 'wieght'; the nearest known one is 'weight'"; where only the section is wrong or missing, that.
 std::string unknown_key(std::string_view key, const std::vector<std::string_view>& known);
 
 }  // namespace base

@@ -103,5 +103,13 @@ TEST(Settings, UnknownKeyNamesTheNearest) {
   EXPECT_EQ(unknown_key("colour", {"host", "weight"}), "unknown key 'colour'");
 }
 
+// A host line appended below [probe] was told that 'probe.port' is near.
+TEST(UnknownKey, OfAnotherSectionIsToldWhereItBelongs) {
+  const std::vector<std::string_view> known{"host", "probe.interval"};
+  EXPECT_EQ(unknown_key("probe.host", known),
+            "unknown key 'probe.host': 'host' lines stand before the first [section]");
+  EXPECT_EQ(unknown_key("interval", known), "unknown key 'interval': it belongs below [probe]");
+}
+
 }  // namespace
 }  // namespace base
