@@ -257,6 +257,16 @@ TEST(Table, IsNoLongerCurrentWhenAnotherTookItsPlace) {
   EXPECT_FALSE(young.is_current(dir / "t"));
 }
 
+// A table cut short above its head stayed as it was for good, and hosts known to be dead got requests.
+TEST(Table, IsNoLongerCurrentWhenItsFileWasCutShort) {
+  ScratchDir dir;
+  const Table table = made(dir / "t");
+  struct stat status = {};
+  ASSERT_EQ(stat((dir / "t").c_str(), &status), 0);
+  ASSERT_EQ(truncate((dir / "t").c_str(), status.st_size - 1), 0);
+  EXPECT_FALSE(table.is_current(dir / "t"));
+}
+
 TEST(Table, ADispatchRaisesThePredictionAndTheCount) {
   ScratchDir dir;
   Table table = made(dir / "t");
