@@ -14,6 +14,14 @@ namespace {
 
 constexpr unsigned kVersion = 1, kAbortRequest = 2, kStdin = 5;
 
+unsigned byte_of(std::span<const char, BodyRecords::kHeaderBytes> header, std::size_t i) {
+  return static_cast<unsigned char>(header[i]);
+}
+
+unsigned id_of(std::span<const char, BodyRecords::kHeaderBytes> header) {
+  return byte_of(header, 2) << 8 | byte_of(header, 3);
+}
+
 base::Error closed() { return {base::Fault::unavailable, "the web server closed the connection within a body"}; }
 
 base::Error failed() {
@@ -22,6 +30,11 @@ base::Error failed() {
 }
 
 }  // namespace
+
+BodyRecords::BodyRecords(int connection, std::span<const char, kHeaderBytes> first_header)
+    : connection_(connection), request_id_(id_of(first_header)) {
+  if (!understand(first_header)) state_ = State::broken;
+}
 
 base::Status BodyRecords::receive(std::span<char> to) {
   while (!to.empty()) {
@@ -43,18 +56,21 @@ base::Status BodyRecords::skip_padding() {
 
 base::Status BodyRecords::read_header() {
   if (base::Status skipped = skip_padding(); !skipped) return skipped;
-  std::array<char, 8> header;
+  std::array<char, kHeaderBytes> header;
   if (base::Status got = receive(header); !got) return got;
-  const auto at = [&header](std::size_t i) { return unsigned{static_cast<unsigned char>(header[i])}; };
-  const unsigned id = at(2) << 8 | at(3);
-  if (at(0) != kVersion || id != request_id_ || at(1) != kStdin) {
-    const bool is_abort = at(0) == kVersion && id == request_id_ && at(1) == kAbortRequest;
+  return understand(header);
+}
+
+base::Status BodyRecords::understand(std::span<const char, kHeaderBytes> header) {
+  const bool is_ours = byte_of(header, 0) == kVersion && id_of(header) == request_id_;
+  if (!is_ours || byte_of(header, 1) != kStdin) {
+    const bool is_abort = is_ours && byte_of(header, 1) == kAbortRequest;
     return base::Error{
         is_abort ? base::Fault::unavailable : base::Fault::input,
         is_abort ? "the web server aborted the request" : "a record within a body that is no part of it"};
   }
-  content_left_ = at(4) << 8 | at(5);
-  padding_left_ = at(6);
+  content_left_ = byte_of(header, 4) << 8 | byte_of(header, 5);
+  padding_left_ = byte_of(header, 6);
   if (content_left_ > 0) return base::ok();
   state_ = State::ended;
   return skip_padding();

@@ -13,8 +13,9 @@ namespace balance {
 
 class BodyRecords {
  public:
-  // The next byte of `connection` (not owned) is the first of a STDIN header of this request.
-  BodyRecords(int connection, unsigned request_id) : connection_(connection), request_id_(request_id) {}
+  static constexpr std::size_t kHeaderBytes = 8;
+  // Of the first STDIN record the header was taken off the `connection` (not owned) already; it says whose the body is.
+  BodyRecords(int connection, std::span<const char, kHeaderBytes> first_header);
 
   // Up to `to.size()` bytes (at least 1), 0 at the end of the body. An error: the connection ended or fell silent, the
   // web server aborts the request, or a record that does not belong here; then nothing more can be read.
@@ -25,6 +26,7 @@ class BodyRecords {
 
  private:
   base::Status read_header();
+  base::Status understand(std::span<const char, kHeaderBytes> header);
   base::Status skip_padding();
   base::Status receive(std::span<char> to);
 

@@ -19,7 +19,10 @@
 #include <array>
 #include <cerrno>
 #include <cmath>
+#include <cstdint>
+#include <iterator>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,44 +52,62 @@ void bound_waits(int connection, base::Seconds timeout) {
   setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   const int on = 1;
-  // Fails on a UNIX socket, which has neither delay nor window.
-  if (setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0) return;
-  constexpr int kWindowBytes = 2 * static_cast<int>(kMostHeadBytes);  // the head stays unread until it is whole
-  setsockopt(connection, SOL_SOCKET, SO_RCVBUF, &kWindowBytes, sizeof kWindowBytes);
+  // Fails on a UNIX socket, which has no delay.
+  setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-// The head of a request. `bytes` may go beyond it.
+using HeaderView = std::span<const char, BodyRecords::kHeaderBytes>;
+
+// How the next request begins.
 struct Head {
-  Screened what = Screened::incomplete;
+  enum class What : std::uint8_t {
+    none,     // there is no next one: the connection is to be closed
+    refused,  // no request that a web server would send
+    waiting,  // all that will come of it, and nothing else, is on the connection
+    taken,    // `bytes` were taken off the connection, through the first STDIN header
+  } what = What::none;
   std::string bytes;
 };
 
-// Looks at what has come, without taking it, until the head of a request is whole. Nothing if there will be none: the
-// connection ended or is to be closed.
-std::optional<Head> await_head(int connection, Crew::Seat& seat, base::Seconds timeout) {
-  std::string head(kUsualHeadBytes, '\0');
-  base::Instant deadline = base::kNever;
-  for (;;) {
-    const ssize_t got = recv(connection, head.data(), head.size(), MSG_PEEK | MSG_DONTWAIT);
-    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return std::nullopt;
-    if (got < 0) {
-      if (!seat.await_request()) return std::nullopt;
-      continue;
-    }
-    const Screened screened = screen({head.data(), static_cast<std::size_t>(got)});
-    if (screened != Screened::incomplete) {
-      head.resize(static_cast<std::size_t>(got));
-      return Head{screened, std::move(head)};
-    }
-    if (static_cast<std::size_t>(got) == head.size()) {
-      if (head.size() >= kMostHeadBytes) return Head{Screened::refused, ""};
-      head.resize(head.size() * 2);
-      continue;
-    }
-    if (seat.has_ended()) return std::nullopt;
-    if (deadline == base::kNever) deadline = base::now() + timeout;
-    if (!seat.await_rest(deadline)) return std::nullopt;
+// Takes the head of a request of which `seen` is there already off the connection, to the byte. That takes longer than
+// to let libfcgi read it, but what stands behind it stays: a body, or another request.
+Head take_head(int connection, std::string_view seen, base::Seconds timeout) {
+  const base::Instant deadline = base::now() + timeout;
+  HeadExtent extent;
+  Head head{Head::What::taken, ""};
+  std::size_t wanted = std::min(extent.at_least(seen), seen.size());
+  while (head.bytes.size() < wanted) {
+    if (wanted > kMostHeadBytes) return {Head::What::refused, ""};
+    const std::size_t before = head.bytes.size();
+    head.bytes.resize(wanted);
+    const ssize_t got = recv(connection, head.bytes.data() + before, wanted - before, MSG_WAITALL);
+    if (got <= 0 && !(got < 0 && errno == EINTR)) return {};
+    head.bytes.resize(before + static_cast<std::size_t>(std::max(got, ssize_t{0})));
+    if (base::now() > deadline) return {};
+    wanted = extent.at_least(head.bytes);
   }
+  const Screened screened = screen(head.bytes);
+  return screened == Screened::without_body || screened == Screened::with_body ? head : Head{Head::What::refused, ""};
+}
+
+// Whether these are a request without a body, and nothing else.
+bool is_one_request(std::string_view seen, Screened screened) {
+  if (screened != Screened::without_body) return false;
+  const std::size_t end = HeadExtent().at_least(seen);
+  constexpr std::size_t kPaddingFromEnd = 2;
+  const std::size_t padding = static_cast<unsigned char>(seen[end - kPaddingFromEnd]);
+  return seen.size() == end + padding;
+}
+
+Head await_head(int connection, Crew::Seat& seat, base::Seconds timeout) {
+  std::array<char, kUsualHeadBytes> buffer;
+  const ssize_t got = seat.await_request(connection, buffer);
+  if (got <= 0) return {};
+  const std::string_view seen(buffer.data(), static_cast<std::size_t>(got));
+  const Screened screened = screen(seen);
+  if (screened == Screened::refused) return {Head::What::refused, ""};
+  if (is_one_request(seen, screened)) return {Head::What::waiting, ""};
+  return take_head(connection, seen, timeout);
 }
 
 // The address of the other side; nothing on a UNIX socket.
@@ -111,22 +132,12 @@ bool may_connect(int connection, const std::vector<base::Address>& web_servers) 
   return !peer || std::ranges::find(web_servers, *peer) != web_servers.end();
 }
 
-// Takes the head of a request with a body off the connection, and gives a file that holds it as a request without one.
-// Not open: it could not be taken.
-base::Fd taken_head(int connection, const Head& head) {
-  constexpr std::array<unsigned char, 8> kNoBody{1, 5, 0, 0, 0, 0, 0, 0};
-  std::string bytes(head_size(head.bytes), '\0');
-  if (recv(connection, bytes.data(), bytes.size(), MSG_WAITALL) != static_cast<ssize_t>(bytes.size()))
-    return base::Fd();
-  const std::size_t end = bytes.size();
-  bytes.append(reinterpret_cast<const char*>(kNoBody.data()), kNoBody.size());
-  const unsigned id = request_id(head.bytes);
-  bytes[end + 2] = static_cast<char>(id >> 8);
-  bytes[end + 3] = static_cast<char>(id & 0xff);
+// A file that holds a head that was taken, as a request without a body. Not open: the system gives none.
+base::Fd file_of(std::string head) {
+  constexpr std::size_t kLengthFromEnd = 4;
+  std::fill(head.end() - kLengthFromEnd, head.end(), '\0');
   base::Fd file(memfd_create("request", MFD_CLOEXEC));
-  if (!file || pwrite(file.get(), bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    return base::Fd();
-  }
+  if (!file || pwrite(file.get(), head.data(), head.size(), 0) != static_cast<ssize_t>(head.size())) return base::Fd();
   return file;
 }
 
@@ -243,11 +254,12 @@ void break_stream(FCGX_Request& request) {
 bool serve_request(base::Fd& connection, const Head& head, FCGX_Request& request, const Respond& respond) {
   std::optional<BodyRecords> body;
   request.keepConnection = 1;  // else FCGX_Accept_r begins with closing it; the request itself tells anew
-  if (head.what == Screened::with_body) {
-    request.ipcFd = taken_head(connection.get(), head).release();
+  if (head.what == Head::What::taken) {
+    request.ipcFd = file_of(head.bytes).release();
     if (request.ipcFd < 0 || FCGX_Accept_r(&request) != 0) return false;
     close(request.ipcFd);
-    body.emplace(connection.get(), request_id(head.bytes));
+    body.emplace(connection.get(),
+                 HeaderView(std::prev(head.bytes.end(), BodyRecords::kHeaderBytes), head.bytes.end()));
     request.ipcFd = connection.release();
   } else {
     request.ipcFd = connection.release();
@@ -273,15 +285,17 @@ void serve_connection(base::Fd connection, Crew::Seat& seat, const FastCgi& how,
   bound_waits(connection.get(), how.request_timeout);
   FCGX_Request request;
   FCGX_InitRequest(&request, kNoListener, FCGI_FAIL_ACCEPT_ON_INTR);
-  while (const std::optional<Head> head = await_head(connection.get(), seat, how.request_timeout)) {
-    if (head->what == Screened::refused) {
+  for (;;) {
+    const Head head = await_head(connection.get(), seat, how.request_timeout);
+    if (head.what == Head::What::none) return;
+    if (head.what == Head::What::refused) {
       if (!refused_before.exchange(true)) {
         base::log(base::Level::warning,
                   "refused what is no FastCGI request of a web server, and will again in silence");
       }
       return;
     }
-    const bool goes_on = serve_request(connection, *head, request, respond);
+    const bool goes_on = serve_request(connection, head, request, respond);
     seat.answered();
     if (!goes_on) return;
     connection = base::Fd(std::exchange(request.ipcFd, kNoListener));

@@ -3,14 +3,12 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cmath>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -21,9 +19,11 @@
 namespace balance {
 namespace {
 
-// Interrupts a thread of ours that waits. Blocked in all of them except while they wait, so it never cuts a request.
+// Interrupts a thread of ours that accepts. Blocked in all of them except then, so it never cuts a request.
 constexpr int kWake = SIGUSR2;
 constexpr std::size_t kStackBytes = 256 * 1024;
+// A new connection has brought, or is about to bring, the request that it was opened for.
+constexpr int kGraceMs = 100;
 
 void do_nothing(int) {}
 
@@ -40,15 +40,11 @@ sigset_t only_wake() {
   return set;
 }
 
-int to_ms(base::Seconds duration) { return static_cast<int>(std::ceil(duration.count() * 1e3)); }
-
 }  // namespace
 
 Crew::Crew(int listening, Limits limits, Serve serve)
     : listening_(listening), limits_(limits), serve_(std::move(serve)) {
   install_wake();
-  pthread_sigmask(SIG_BLOCK, nullptr, &mask_while_waiting_);
-  sigdelset(&mask_while_waiting_, kWake);
 }
 
 base::Status Crew::start() {
@@ -88,7 +84,6 @@ void Crew::work(Seat& seat) {
     const int error = errno;
     end_accepting(seat, connection);
     if (connection >= 0) {
-      seat.watch(connection);
       serve_(base::Fd(connection), seat);
     } else if (!survives(error)) {
       break;
@@ -144,7 +139,7 @@ void Crew::make_room() {
   }
   if (longest == nullptr) return;  // whoever finishes first will see that it is crowded
   longest->asked_to_yield_ = true;
-  pthread_kill(longest->thread_, kWake);
+  longest->hang_up();
 }
 
 // REQUIRES: the lock is held.
@@ -200,46 +195,37 @@ std::string Crew::failure() {
   return failure_;
 }
 
-void Crew::Seat::watch(int connection) {
-  has_ended_ = false;
-  if (!arrivals_) arrivals_ = base::Fd(epoll_create1(EPOLL_CLOEXEC));
-  epoll_event interest{};
-  interest.events = EPOLLIN | EPOLLRDHUP | EPOLLET;
-  // Without it no byte is ever seen to arrive and the connection is closed in time: the system has no memory left.
-  epoll_ctl(arrivals_.get(), EPOLL_CTL_ADD, connection, &interest);
+// Whether the next request of the connection may be waited for; then the seat is idle.
+bool Crew::Seat::may_wait(int connection) {
+  const std::lock_guard lock(crew_.mutex_);
+  if (crew_.finishing_ || (!is_new_ && (asked_to_yield_ || crew_.is_crowded()))) return false;
+  state_ = State::idle;
+  idle_since_ = base::now();
+  connection_ = connection;
+  return true;
 }
 
-bool Crew::Seat::await_request() {
-  // A new connection has brought, or is about to bring, the request that it was opened for.
-  constexpr int kGraceMs = 100, kAtOnce = 0, kForEver = -1;
-  int patience = is_new_ ? to_ms(crew_.limits_.first_request) : kForEver;
-  {
-    const std::lock_guard lock(crew_.mutex_);
-    if (crew_.finishing_) {
-      patience = is_new_ ? kGraceMs : kAtOnce;
-    } else if (!is_new_ && (asked_to_yield_ || crew_.is_crowded())) {
-      patience = kAtOnce;
-    } else {
-      state_ = State::idle;
-      idle_since_ = base::now();
-    }
+ssize_t Crew::Seat::await_request(int connection, std::span<char> to) {
+  if (!may_wait(connection)) {
+    constexpr int kAtOnce = 0;
+    pollfd interest{connection, POLLIN, 0};
+    if (poll(&interest, 1, is_new_ ? kGraceMs : kAtOnce) <= 0) return 0;
+    return recv(connection, to.data(), to.size(), MSG_PEEK | MSG_DONTWAIT);
   }
-  bool came = await_bytes(patience, &crew_.mask_while_waiting_);
-  if (!came && is_new_ && patience > kGraceMs) came = await_bytes(kGraceMs, nullptr);  // woken to finish
+  ssize_t got = -1;
+  do {
+    got = recv(connection, to.data(), to.size(), MSG_PEEK);
+  } while (got < 0 && (errno == EINTR || (errno == EAGAIN && !is_new_)));
   const std::lock_guard lock(crew_.mutex_);
   state_ = State::busy;
-  return came;
+  return got;
 }
 
-bool Crew::Seat::await_rest(base::Instant deadline) {
-  return await_bytes(to_ms(std::max(deadline - base::now(), base::Seconds{0})), nullptr);
-}
-
-bool Crew::Seat::await_bytes(int patience_ms, const sigset_t* mask) {
-  epoll_event event{};
-  if (epoll_pwait(arrivals_.get(), &event, 1, patience_ms, mask) <= 0) return false;
-  if ((event.events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) has_ended_ = true;
-  return true;
+// Makes a thread that waits for a request see an end instead; what has come already is served.
+// REQUIRES: the lock is held, the seat is idle.
+void Crew::Seat::hang_up() const {
+  char next = 0;
+  if (recv(connection_, &next, 1, MSG_PEEK | MSG_DONTWAIT) < 0) shutdown(connection_, SHUT_RD);
 }
 
 void Crew::Seat::answered() {
@@ -249,13 +235,15 @@ void Crew::Seat::answered() {
 
 bool Crew::finish(base::Seconds within) {
   using namespace std::chrono_literals;
-  const base::Instant deadline = base::now() + within;
+  const base::Instant began = base::now(), deadline = began + within;
   std::unique_lock lock(mutex_);
   finishing_ = true;
   while (!seats_.empty() && base::now() < deadline) {
     // Again and again: a signal that arrives just before accept(2) is entered does not end it.
-    for (Seat& seat : seats_) {
-      if (seat.state_ != Seat::State::busy) pthread_kill(seat.thread_, kWake);
+    const bool grace_is_over = base::now() - began > base::Seconds{kGraceMs * 1e-3};
+    for (const Seat& seat : seats_) {
+      if (seat.state_ == Seat::State::accepting) pthread_kill(seat.thread_, kWake);
+      if (seat.state_ == Seat::State::idle && (!seat.is_new_ || grace_is_over)) seat.hang_up();
     }
     left_.wait_for(lock, 2ms);
   }

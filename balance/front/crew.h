@@ -7,13 +7,14 @@
 #pragma once
 
 #include <pthread.h>
-#include <signal.h>
+#include <sys/types.h>
 
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
 #include <list>
 #include <mutex>
+#include <span>
 #include <string>
 
 #include "loadprobe/base/fd.h"
@@ -24,14 +25,12 @@ namespace balance {
 class Crew {
  public:
   class Seat;
-  // Serves one connection to its end; looks what has come before it waits for more. Called by the crew's threads,
-  // several at a time; must not throw.
+  // Serves one connection to its end. Called by the crew's threads, several at a time; must not throw.
   using Serve = std::function<void(base::Fd connection, Seat& seat)>;
 
   struct Limits {
     std::size_t most = 512;  // threads, and so connections
     std::size_t spare = 16;  // threads that wait for a connection at the same time; more go home
-    base::Seconds first_request{30};
   };
 
   // `listening` stays the caller's. REQUIRES: the calling thread has blocked SIGTERM and waits for it: it comes, too,
@@ -53,14 +52,10 @@ class Crew {
   // Where a thread of the crew stands.
   class Seat {
    public:
-    // Waits for the first bytes of a request: more than there were when it last returned. False if the connection is to
-    // be closed instead: the crew finishes, no thread is left for others, or a new connection sent nothing for
-    // Limits::first_request.
-    bool await_request();
-    // Waits for more bytes of a request that has begun. False if none came until then.
-    bool await_rest(base::Instant deadline);
-    // Whether the other side sends no more; all that it sent can be read by the time this is true.
-    bool has_ended() const { return has_ended_; }
+    // Waits for the next request and looks at its first bytes, which stay on the connection: how many there are. Not
+    // above 0: the connection is to be closed instead. The other side closed it, the crew finishes, no thread is left
+    // for others, or a new connection sent nothing for its SO_RCVTIMEO.
+    ssize_t await_request(int connection, std::span<char> to);
     // A request of this connection has been answered: from now on it may be closed while it is idle.
     void answered();
 
@@ -68,14 +63,13 @@ class Crew {
     friend class Crew;
     enum class State { accepting, idle, busy };
     explicit Seat(Crew& crew) : crew_(crew) {}
-    void watch(int connection);
-    bool await_bytes(int patience_ms, const sigset_t* mask);
+    bool may_wait(int connection);
+    void hang_up() const;
     Crew& crew_;
     pthread_t thread_{};
-    base::Fd arrivals_;  // epoll, edge-triggered: bytes that came and are left where they are do not wake again
+    int connection_ = -1;  // open while the state is idle
     State state_ = State::busy;
     bool asked_to_yield_ = false;
-    bool has_ended_ = false;
     bool is_new_ = true;  // the connection has had no request yet: it is not closed for another one
     base::Instant idle_since_{};
   };
@@ -94,7 +88,6 @@ class Crew {
   const int listening_;
   const Limits limits_;
   const Serve serve_;
-  sigset_t mask_while_waiting_{};
   std::mutex mutex_;  // guards everything below
   std::condition_variable left_;
   std::list<Seat> seats_;

@@ -79,15 +79,15 @@ Screened screen(std::string_view bytes) {
   return Screened::incomplete;
 }
 
-std::size_t head_size(std::string_view bytes) {
-  std::size_t offset = 0;
+std::size_t HeadExtent::at_least(std::string_view bytes) {
   for (;;) {
-    const Record record = header(bytes.substr(offset)).value_or(Record{});
-    if (record.type == kStdin || record.version != kVersion) return offset;
-    offset += kHeaderBytes + record.content_bytes + record.padding_bytes;
+    const std::optional<Record> record = header(bytes.substr(record_));
+    const std::size_t header_end = record_ + kHeaderBytes;
+    if (!record || (record->type != kBegin && record->type != kParams)) return header_end;
+    const std::size_t end = header_end + record->content_bytes + record->padding_bytes;
+    if (end > bytes.size()) return end;
+    record_ = end;
   }
 }
-
-unsigned request_id(std::string_view bytes) { return header(bytes).value_or(Record{}).id; }
 
 }  // namespace balance

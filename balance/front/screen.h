@@ -22,9 +22,15 @@ enum class Screened : std::uint8_t {
 // `bytes` are all that came since the last request ended. Bytes after the first STDIN header are not looked at.
 Screened screen(std::string_view bytes);
 
-// How many bytes stand before the first STDIN header. REQUIRES: screen(bytes) is without_body or with_body.
-std::size_t head_size(std::string_view bytes);
-// The request id of a head. REQUIRES: as above.
-unsigned request_id(std::string_view bytes);
+// Where a head ends that comes in pieces: behind its first STDIN header, or whatever stands there instead.
+class HeadExtent {
+ public:
+  // How many bytes the head has at the least, so far as `bytes` tell; as many as there are, or fewer, once it is whole.
+  // REQUIRES: `bytes` begin with those of the call before.
+  std::size_t at_least(std::string_view bytes);
+
+ private:
+  std::size_t record_ = 0;  // where the last record begins that is known
+};
 
 }  // namespace balance

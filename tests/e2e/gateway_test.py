@@ -320,6 +320,24 @@ class Served(GatewayCase):
                 connection.send(whole[size:])
                 self.assert_redirected(connection.answer())
 
+    def test_a_request_that_comes_byte_by_byte_does_not_stall(self):
+        _, where = self.serve()
+        for address in (where, self.serve(where=f"127.0.0.1:{processes.free_port()}")[1]):
+            for size in (10, 5000):
+                query = f"map=WORLD&mode=map&x={'y' * size}"
+                with fastcgi.Connection(address) as connection:
+                    for byte in fastcgi.request(query=query):
+                        connection.send(bytes([byte]))
+                    self.assertEqual(self.assert_redirected(connection.answer()), f"/cgi-bin/mapserv?{query}")
+
+    def test_requests_sent_without_waiting_for_answers_are_all_answered(self):
+        _, where = self.serve()
+        asked = [{"query": MAP}, {"method": "POST", "body": b"x" * 300}, {"query": MAP}, {"query": MAP}]
+        with fastcgi.Connection(where) as connection:
+            connection.send(b"".join(fastcgi.request(**how) for how in asked))
+            answers = [fastcgi.head(connection.answer())["Status"] for _ in asked]
+        self.assertEqual(answers, ["302 Found", "307 Temporary Redirect", "302 Found", "302 Found"])
+
     def test_a_long_query_passes(self):
         _, where = self.serve()
         for address in (where, self.serve(where=f"127.0.0.1:{processes.free_port()}")[1]):

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,11 +29,8 @@ constexpr Seconds kLong{20};  // never reached unless something is broken
 // Echoes each byte of a connection, one request a byte, keeping the connection as a web server would.
 void echo(Fd connection, Crew::Seat& seat) {
   char byte = 0;
-  for (;;) {
-    const ssize_t got = recv(connection.get(), &byte, 1, MSG_DONTWAIT);
-    if (got == 0 || (got < 0 && (errno != EAGAIN || !seat.await_request()))) return;
-    if (got < 0) continue;
-    if (write(connection.get(), &byte, 1) != 1) return;
+  while (seat.await_request(connection.get(), std::span(&byte, 1)) == 1) {
+    if (read(connection.get(), &byte, 1) != 1 || write(connection.get(), &byte, 1) != 1) return;
     seat.answered();
   }
 }
@@ -73,7 +71,7 @@ class Crewed : public testing::Test {
 };
 
 TEST_F(Crewed, ServesEveryOneOfManyKeptConnections) {
-  Crew crew(listener_.get(), Crew::Limits{64, 4, kLong}, echo);
+  Crew crew(listener_.get(), Crew::Limits{64, 4}, echo);
   ASSERT_TRUE(crew.start());
   std::vector<Fd> clients;
   std::string answers;
@@ -87,7 +85,7 @@ TEST_F(Crewed, ServesEveryOneOfManyKeptConnections) {
 }
 
 TEST_F(Crewed, AtItsLimitKeepsFewerConnectionsThanItHasThreads) {
-  Crew crew(listener_.get(), Crew::Limits{3, 1, kLong}, echo);
+  Crew crew(listener_.get(), Crew::Limits{3, 1}, echo);
   ASSERT_TRUE(crew.start());
   std::vector<Fd> clients;
   std::string first, second, third;
@@ -103,7 +101,7 @@ TEST_F(Crewed, AtItsLimitKeepsFewerConnectionsThanItHasThreads) {
 }
 
 TEST_F(Crewed, ANewConnectionIsNotClosedForOthersBeforeItsRequest) {
-  Crew crew(listener_.get(), Crew::Limits{2, 1, kLong}, echo);
+  Crew crew(listener_.get(), Crew::Limits{2, 1}, echo);
   ASSERT_TRUE(crew.start());
   const Fd early = connected();
   const Fd other = connected();
@@ -115,7 +113,11 @@ TEST_F(Crewed, ANewConnectionIsNotClosedForOthersBeforeItsRequest) {
 }
 
 TEST_F(Crewed, ANewConnectionThatSendsNothingIsClosedInTime) {
-  Crew crew(listener_.get(), Crew::Limits{2, 1, Seconds{0.01}}, echo);
+  Crew crew(listener_.get(), Crew::Limits{2, 1}, [](Fd connection, Crew::Seat& seat) {
+    const timeval limit{0, 10000};
+    setsockopt(connection.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    echo(std::move(connection), seat);
+  });
   ASSERT_TRUE(crew.start());
   const Fd silent = connected();
   char byte = 0;
@@ -124,7 +126,7 @@ TEST_F(Crewed, ANewConnectionThatSendsNothingIsClosedInTime) {
 }
 
 TEST_F(Crewed, ManyMoreClientsThanThreadsAreAllServed) {
-  Crew crew(listener_.get(), Crew::Limits{3, 2, kLong}, echo);
+  Crew crew(listener_.get(), Crew::Limits{3, 2}, echo);
   ASSERT_TRUE(crew.start());
   std::vector<Fd> clients;
   std::string answers;
@@ -135,7 +137,7 @@ TEST_F(Crewed, ManyMoreClientsThanThreadsAreAllServed) {
 }
 
 TEST_F(Crewed, FinishesAtOnceWhenNobodyAsks) {
-  Crew crew(listener_.get(), Crew::Limits{8, 2, kLong}, echo);
+  Crew crew(listener_.get(), Crew::Limits{8, 2}, echo);
   ASSERT_TRUE(crew.start());
   const Fd idle = connected();
   EXPECT_EQ(served(idle), 'x');
@@ -146,9 +148,9 @@ TEST_F(Crewed, FinishesAtOnceWhenNobodyAsks) {
 
 TEST_F(Crewed, FinishesTheRequestThatIsUnderWay) {
   std::atomic<bool> may_go{false};
-  Crew crew(listener_.get(), Crew::Limits{8, 2, kLong}, [&](Fd connection, Crew::Seat& seat) {
+  Crew crew(listener_.get(), Crew::Limits{8, 2}, [&](Fd connection, Crew::Seat& seat) {
     char byte = 0;
-    if (!seat.await_request() || read(connection.get(), &byte, 1) != 1) return;
+    if (seat.await_request(connection.get(), std::span(&byte, 1)) != 1 || read(connection.get(), &byte, 1) != 1) return;
     byte = 'b';
     EXPECT_EQ(write(connection.get(), &byte, 1), 1);
     may_go.wait(false);
@@ -167,7 +169,7 @@ TEST_F(Crewed, FinishesTheRequestThatIsUnderWay) {
 
 TEST_F(Crewed, TellsOfABrokenListeningSocket) {
   Fd broken(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));  // never listens: accept says EINVAL
-  Crew crew(broken.get(), Crew::Limits{8, 2, kLong}, echo);
+  Crew crew(broken.get(), Crew::Limits{8, 2}, echo);
   ASSERT_TRUE(crew.start());
   sigset_t term;
   sigemptyset(&term);

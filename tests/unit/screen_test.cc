@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 namespace balance {
 namespace {
@@ -48,6 +49,23 @@ TEST(Screen, TakesRecordsSplitAnywhere) {
 TEST(Screen, TakesPaddingAndLongLengths) {
   const string pair = four(4) + four(200) + "NAME" + string(200, 'x');
   EXPECT_EQ(screen(begin() + record(4, pair, 1, 7) + record(4, "", 1, 3) + record(5, "")), Screened::without_body);
+}
+
+TEST(HeadExtent, GrowsByRecordsUpToTheHeaderOfTheBody) {
+  HeadExtent extent;
+  std::vector<std::size_t> steps;
+  const string head = begin() + record(4, kPair, 1, 4) + record(4, "");
+  const string request = head + record(5, "body");
+  for (std::size_t known = 0; known <= request.size(); ++known) {
+    const std::size_t least = extent.at_least(request.substr(0, known));
+    if (steps.empty() || steps.back() != least) steps.push_back(least);
+  }
+  EXPECT_EQ(steps, (std::vector<std::size_t>{8, 16, 24, 37, 45, 53}));
+  EXPECT_EQ(head.size() + 8, 53U);
+}
+
+TEST(HeadExtent, EndsBehindTheHeaderOfWhatDoesNotBelongThere) {
+  EXPECT_EQ(HeadExtent().at_least(begin() + record(9, "FCGI_MAX_CONNS")), 24U);
 }
 
 TEST(Screen, TakesARequestWithoutVariables) {
