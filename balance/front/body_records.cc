@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "balance/front/body_records.h"
 
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include "loadprobe/base/fd.h"
 
@@ -25,20 +24,20 @@ unsigned id_of(std::span<const char, BodyRecords::kHeaderBytes> header) {
 base::Error closed() { return {base::Fault::unavailable, "the web server closed the connection within a body"}; }
 
 base::Error failed() {
-  if (errno == EAGAIN) return {base::Fault::unavailable, "the web server fell silent within a body"};
+  if (errno == EAGAIN) return {base::Fault::unavailable, "a body comes too slowly"};
   return base::system_error("cannot read a body");
 }
 
 }  // namespace
 
-BodyRecords::BodyRecords(int connection, std::span<const char, kHeaderBytes> first_header)
-    : connection_(connection), request_id_(id_of(first_header)) {
+BodyRecords::BodyRecords(Receive receive, std::span<const char, kHeaderBytes> first_header)
+    : receive_(std::move(receive)), request_id_(id_of(first_header)) {
   if (!understand(first_header)) state_ = State::broken;
 }
 
-base::Status BodyRecords::receive(std::span<char> to) {
+base::Status BodyRecords::receive_all(std::span<char> to) {
   while (!to.empty()) {
-    const ssize_t got = recv(connection_, to.data(), to.size(), 0);
+    const ssize_t got = receive_(to);
     if (got == 0) return closed();
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return failed();
@@ -51,13 +50,13 @@ base::Status BodyRecords::skip_padding() {
   std::array<char, 255> padding;
   const std::size_t bytes = std::min(padding_left_, padding.size());
   padding_left_ = 0;
-  return receive(std::span(padding).first(bytes));
+  return receive_all(std::span(padding).first(bytes));
 }
 
 base::Status BodyRecords::read_header() {
   if (base::Status skipped = skip_padding(); !skipped) return skipped;
   std::array<char, kHeaderBytes> header;
-  if (base::Status got = receive(header); !got) return got;
+  if (base::Status got = receive_all(header); !got) return got;
   return understand(header);
 }
 
@@ -87,7 +86,7 @@ base::Result<std::size_t> BodyRecords::read(std::span<char> to) {
     if (state_ == State::ended) return std::size_t{0};
   }
   for (;;) {
-    const ssize_t got = recv(connection_, to.data(), std::min(to.size(), content_left_), 0);
+    const ssize_t got = receive_(to.first(std::min(to.size(), content_left_)));
     if (got > 0) {
       content_left_ -= static_cast<std::size_t>(got);
       return static_cast<std::size_t>(got);

@@ -4,7 +4,10 @@
 // Floor 3. Used by one thread.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
+#include <functional>
 #include <span>
 
 #include "loadprobe/base/result.h"
@@ -14,10 +17,12 @@ namespace balance {
 class BodyRecords {
  public:
   static constexpr std::size_t kHeaderBytes = 8;
-  // Of the first STDIN record the header was taken off the `connection` (not owned) already; it says whose the body is.
-  BodyRecords(int connection, std::span<const char, kHeaderBytes> first_header);
+  // As recv(2): how many bytes, 0 at the connection's end, -1 with errno; EAGAIN says that they come too slowly.
+  using Receive = std::function<ssize_t(std::span<char> to)>;
+  // Of the first STDIN record the header was taken off the connection already; it says whose the body is.
+  BodyRecords(Receive receive, std::span<const char, kHeaderBytes> first_header);
 
-  // Up to `to.size()` bytes (at least 1), 0 at the end of the body. An error: the connection ended or fell silent, the
+  // Up to `to.size()` bytes (at least 1), 0 at the end of the body. An error: the connection ended or is too slow, the
   // web server aborts the request, or a record that does not belong here; then nothing more can be read.
   base::Result<std::size_t> read(std::span<char> to);
 
@@ -28,10 +33,10 @@ class BodyRecords {
   base::Status read_header();
   base::Status understand(std::span<const char, kHeaderBytes> header);
   base::Status skip_padding();
-  base::Status receive(std::span<char> to);
+  base::Status receive_all(std::span<char> to);
 
   enum class State { within, ended, broken } state_ = State::within;
-  const int connection_;
+  const Receive receive_;
   const unsigned request_id_;
   std::size_t content_left_ = 0, padding_left_ = 0;
 };

@@ -71,8 +71,9 @@ struct Head {
 
 // Takes the head of a request of which `seen` is there already off the connection, to the byte. That takes longer than
 // to let libfcgi read it, but what stands behind it stays: a body, or another request.
-Head take_head(int connection, std::string_view seen, base::Seconds timeout) {
-  const base::Instant deadline = base::now() + timeout;
+Head take_head(int connection, std::string_view seen, Crew::Seat& seat) {
+  const base::Instant began = base::now();
+  Arrival arrival{began, began};
   HeadExtent extent;
   Head head{Head::What::taken, ""};
   std::size_t wanted = std::min(extent.at_least(seen), seen.size());
@@ -80,10 +81,9 @@ Head take_head(int connection, std::string_view seen, base::Seconds timeout) {
     if (wanted > kMostHeadBytes) return {Head::What::refused, ""};
     const std::size_t before = head.bytes.size();
     head.bytes.resize(wanted);
-    const ssize_t got = recv(connection, head.bytes.data() + before, wanted - before, MSG_WAITALL);
-    if (got <= 0 && !(got < 0 && errno == EINTR)) return {};
-    head.bytes.resize(before + static_cast<std::size_t>(std::max(got, ssize_t{0})));
-    if (base::now() > deadline) return {};
+    const ssize_t got = seat.receive(connection, std::span(head.bytes).subspan(before), arrival);
+    if (got <= 0) return {};
+    head.bytes.resize(before + static_cast<std::size_t>(got));
     wanted = extent.at_least(head.bytes);
   }
   const Screened screened = screen(head.bytes);
@@ -99,7 +99,7 @@ bool is_one_request(std::string_view seen, Screened screened) {
   return seen.size() == end + padding;
 }
 
-Head await_head(int connection, Crew::Seat& seat, base::Seconds timeout) {
+Head await_head(int connection, Crew::Seat& seat) {
   std::array<char, kUsualHeadBytes> buffer;
   const ssize_t got = seat.await_request(connection, buffer);
   if (got <= 0) return {};
@@ -107,7 +107,7 @@ Head await_head(int connection, Crew::Seat& seat, base::Seconds timeout) {
   const Screened screened = screen(seen);
   if (screened == Screened::refused) return {Head::What::refused, ""};
   if (is_one_request(seen, screened)) return {Head::What::waiting, ""};
-  return take_head(connection, seen, timeout);
+  return take_head(connection, seen, seat);
 }
 
 // The address of the other side; nothing on a UNIX socket.
@@ -178,7 +178,7 @@ bool send_records(const FCGX_Request& request, std::string_view content) {
 
 class FastCgiExchange : public Exchange {
  public:
-  FastCgiExchange(FCGX_Request& request, std::optional<BodyRecords> body) : request_(request), body_(body) {}
+  FastCgiExchange(FCGX_Request& request, std::optional<BodyRecords> body) : request_(request), body_(std::move(body)) {}
 
   const char* const* variables() const override { return request_.envp; }
 
@@ -251,21 +251,24 @@ void break_stream(FCGX_Request& request) {
 
 // One request after its head has come. False: the connection serves no other one; whether it is closed yet tells
 // request.ipcFd.
-bool serve_request(base::Fd& connection, const Head& head, FCGX_Request& request, const Respond& respond) {
+bool serve_request(base::Fd& connection, const Head& head, FCGX_Request& request, Crew::Seat& seat,
+                   const Respond& respond) {
   std::optional<BodyRecords> body;
+  Arrival arrival;
   request.keepConnection = 1;  // else FCGX_Accept_r begins with closing it; the request itself tells anew
   if (head.what == Head::What::taken) {
     request.ipcFd = file_of(head.bytes).release();
     if (request.ipcFd < 0 || FCGX_Accept_r(&request) != 0) return false;
     close(request.ipcFd);
-    body.emplace(connection.get(),
+    arrival.began = arrival.last = base::now();
+    body.emplace([&request, &seat, &arrival](std::span<char> to) { return seat.receive(request.ipcFd, to, arrival); },
                  HeaderView(std::prev(head.bytes.end(), BodyRecords::kHeaderBytes), head.bytes.end()));
     request.ipcFd = connection.release();
   } else {
     request.ipcFd = connection.release();
     if (FCGX_Accept_r(&request) != 0) return false;  // and libfcgi closed it
   }
-  FastCgiExchange exchange(request, body);
+  FastCgiExchange exchange(request, std::move(body));
   respond(exchange);
   if (exchange.is_broken_off() || !exchange.forget_body()) {
     if (exchange.is_broken_off()) break_stream(request);
@@ -286,7 +289,7 @@ void serve_connection(base::Fd connection, Crew::Seat& seat, const FastCgi& how,
   FCGX_Request request;
   FCGX_InitRequest(&request, kNoListener, FCGI_FAIL_ACCEPT_ON_INTR);
   for (;;) {
-    const Head head = await_head(connection.get(), seat, how.request_timeout);
+    const Head head = await_head(connection.get(), seat);
     if (head.what == Head::What::none) return;
     if (head.what == Head::What::refused) {
       if (!refused_before.exchange(true)) {
@@ -295,7 +298,7 @@ void serve_connection(base::Fd connection, Crew::Seat& seat, const FastCgi& how,
       }
       return;
     }
-    const bool goes_on = serve_request(connection, head, request, respond);
+    const bool goes_on = serve_request(connection, head, request, seat, respond);
     seat.answered();
     if (!goes_on) return;
     connection = base::Fd(std::exchange(request.ipcFd, kNoListener));

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -97,6 +98,7 @@ void Crew::work(Seat& seat) {
 bool Crew::begin_accepting(Seat& seat) {
   const std::lock_guard lock(mutex_);
   seat.state_ = Seat::State::busy;
+  if (std::exchange(seat.gives_way_, false)) --giving_way_;
   if (finishing_ || !failure_.empty() || accepting_ >= limits_.spare) return false;
   seat.state_ = Seat::State::accepting;
   seat.asked_to_yield_ = false;
@@ -213,12 +215,64 @@ ssize_t Crew::Seat::await_request(int connection, std::span<char> to) {
     return recv(connection, to.data(), to.size(), MSG_PEEK | MSG_DONTWAIT);
   }
   ssize_t got = -1;
-  do {
-    got = recv(connection, to.data(), to.size(), MSG_PEEK);
-  } while (got < 0 && (errno == EINTR || (errno == EAGAIN && !is_new_)));
+  if (is_new_) {
+    got = await_first(connection, to);
+  } else {
+    do {
+      got = recv(connection, to.data(), to.size(), MSG_PEEK);
+    } while (got < 0 && (errno == EINTR || errno == EAGAIN));
+  }
   const std::lock_guard lock(crew_.mutex_);
   state_ = State::busy;
   return got;
+}
+
+ssize_t Crew::Seat::await_first(int connection, std::span<char> to) {
+  const base::Instant began = base::now();
+  const Arrival nothing{began, began};
+  for (;;) {
+    const ssize_t got = recv(connection, to.data(), to.size(), MSG_PEEK | MSG_DONTWAIT);
+    if (got >= 0 || (errno != EINTR && errno != EAGAIN)) return got;
+    if (!await_bytes(connection, nothing)) return -1;
+  }
+}
+
+ssize_t Crew::Seat::receive(int connection, std::span<char> to, Arrival& arrival) {
+  for (;;) {
+    const ssize_t got = recv(connection, to.data(), to.size(), MSG_DONTWAIT);
+    if (got > 0) {
+      arrival.bytes += static_cast<std::size_t>(got);
+      arrival.last = base::now();
+    }
+    if (got >= 0 || (errno != EINTR && errno != EAGAIN)) return got;
+    if (await_bytes(connection, arrival)) continue;
+    errno = EAGAIN;
+    return -1;
+  }
+}
+
+// False: no longer. It asks before each wait, so that bytes that drip in do not put off the question.
+bool Crew::Seat::await_bytes(int connection, const Arrival& arrival) {
+  for (;;) {
+    const base::Instant now = base::now();
+    if (is_too_slow(arrival, now, crew_.limits_.silence) || gives_way(arrival, now)) return false;
+    const base::Seconds patience = std::min(kAskedAgain, crew_.limits_.silence);
+    pollfd interest{connection, POLLIN, 0};
+    if (poll(&interest, 1, static_cast<int>(std::ceil(patience.count() * 1e3))) != 0) return true;
+  }
+}
+
+// As many give way as are needed, and not all that could.
+bool Crew::Seat::gives_way(const Arrival& arrival, base::Instant now) {
+  if (!may_be_displaced(arrival, now)) return false;
+  const std::lock_guard lock(crew_.mutex_);
+  if (!crew_.is_crowded() || crew_.giving_way_ > 0) return false;
+  gives_way_ = true;
+  ++crew_.giving_way_;
+  if (!std::exchange(crew_.has_displaced_, true)) {
+    base::log(base::Level::warning, "all connections are in use, slow requests give way, and will again in silence");
+  }
+  return true;
 }
 
 // Makes a thread that waits for a request see an end instead; what has come already is served.

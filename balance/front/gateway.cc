@@ -83,7 +83,7 @@ base::Status serve_fastcgi(const FastCgi& how, const Respond& respond) {
   make_blocking(how.listening);
   if (FCGX_Init() != 0) return base::Error{base::Fault::io, "libfcgi cannot start"};
   std::atomic<bool> refused_before{false};
-  Crew crew(how.listening, Crew::Limits{how.most_connections, Crew::Limits{}.spare},
+  Crew crew(how.listening, Crew::Limits{how.most_connections, Crew::Limits{}.spare, how.request_timeout},
             [&](base::Fd connection, Crew::Seat& seat) {
               serve_connection(std::move(connection), seat, how, respond, refused_before);
             });

@@ -29,7 +29,7 @@ base::Status serve_cgi(const char* const* variables, const Respond& respond);
 struct FastCgi {
   int listening = 0;                       // stays the caller's
   std::size_t most_connections = 512;      // at a time; more wait in the listen queue
-  base::Seconds request_timeout{30};       // for the web server to send a whole request, or to take an answer
+  base::Seconds request_timeout{30};       // without a byte from the web server (see arrival.h), or taken by it
   std::vector<base::Address> web_servers;  // who may connect by TCP; none: everybody
   base::Seconds finish_within{5};          // for the busy connections, once told to stop
   std::function<void()> look_again;        // called on SIGHUP

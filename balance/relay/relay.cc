@@ -75,7 +75,7 @@ bool Errand::take_body() {
       answer(too_large(job_.request, job_.config));
       return false;
     case Body::Taken::cut_short:
-      answer(bad_request(job_.config, format_of(job_.request), "The request's body is shorter than announced."));
+      answer(bad_request(job_.config, format_of(job_.request), "The request's body is shorter than announced, or came too slowly."));
       return false;
   }
   return false;

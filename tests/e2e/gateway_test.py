@@ -330,6 +330,24 @@ class Served(GatewayCase):
                         connection.send(bytes([byte]))
                     self.assertEqual(self.assert_redirected(connection.answer()), f"/cgi-bin/mapserv?{query}")
 
+    def test_unfinished_uploads_do_not_keep_others_out(self):
+        _, where = self.serve(configuration=self.configure("eight.conf", "max-connections = 8\n"))
+        head = fastcgi.begin() + fastcgi.stream(fastcgi.PARAMS, fastcgi.pairs(fastcgi.variables(method="POST")))
+        begun = {
+            "a body of which a byte came": head + fastcgi.record(fastcgi.STDIN, b"x" * 1000)[:9],
+            "a body of which nothing came": head,
+            "a head in pieces": head[:30],
+            "nothing": b"",
+        }
+        for what, data in begun.items():
+            with self.subTest(what), contextlib.ExitStack() as stack:
+                for _ in range(24):
+                    stack.enter_context(fastcgi.Connection(where)).send(data)
+                asked = time.monotonic()
+                with fastcgi.Connection(where, timeout=20) as connection:
+                    self.assert_redirected(connection.ask(query=MAP))
+                self.assertLess(time.monotonic() - asked, 10)
+
     def test_requests_sent_without_waiting_for_answers_are_all_answered(self):
         _, where = self.serve()
         asked = [{"query": MAP}, {"method": "POST", "body": b"x" * 300}, {"query": MAP}, {"query": MAP}]

@@ -33,7 +33,8 @@ std::string read_all(std::string_view bytes, std::size_t at_once = 7) {
     const std::string_view behind = bytes.substr(BodyRecords::kHeaderBytes);
     EXPECT_EQ(send(theirs.get(), behind.data(), behind.size(), 0), static_cast<ssize_t>(behind.size()));
   }
-  BodyRecords records(ours.get(), std::span(bytes).first<BodyRecords::kHeaderBytes>());
+  const auto receive = [&ours](std::span<char> to) { return recv(ours.get(), to.data(), to.size(), 0); };
+  BodyRecords records(receive, std::span(bytes).first<BodyRecords::kHeaderBytes>());
   std::string body;
   std::array<char, 64> piece;
   for (;;) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <span>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "balance/front/listen.h"
+#include "loadprobe/base/clock.h"
 #include "loadprobe/base/file.h"
 #include "tests/unit/scratch_dir.h"
 
@@ -113,11 +115,7 @@ TEST_F(Crewed, ANewConnectionIsNotClosedForOthersBeforeItsRequest) {
 }
 
 TEST_F(Crewed, ANewConnectionThatSendsNothingIsClosedInTime) {
-  Crew crew(listener_.get(), Crew::Limits{2, 1}, [](Fd connection, Crew::Seat& seat) {
-    const timeval limit{0, 10000};
-    setsockopt(connection.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    echo(std::move(connection), seat);
-  });
+  Crew crew(listener_.get(), Crew::Limits{2, 1, Seconds{0.01}}, echo);
   ASSERT_TRUE(crew.start());
   const Fd silent = connected();
   char byte = 0;
@@ -133,6 +131,48 @@ TEST_F(Crewed, ManyMoreClientsThanThreadsAreAllServed) {
   for (int i = 0; i < 30; ++i) clients.push_back(connected());
   for (const Fd& client : clients) answers += served(client);
   EXPECT_EQ(answers, std::string(30, 'x'));
+  EXPECT_TRUE(crew.finish(kLong));
+}
+
+TEST_F(Crewed, NewConnectionsThatSendNothingDoNotKeepOthersOut) {
+  Crew crew(listener_.get(), Crew::Limits{3, 1}, echo);
+  ASSERT_TRUE(crew.start());
+  std::vector<Fd> silent;
+  for (int i = 0; i < 6; ++i) silent.push_back(connected());
+  EXPECT_EQ(served(connected()), 'x');
+  EXPECT_TRUE(crew.finish(kLong));
+}
+
+// Answers 'x' to a request of a hundred bytes, '-' to one that is given up.
+void serve_hundred(Fd connection, Crew::Seat& seat) {
+  std::array<char, 100> bytes{};
+  if (seat.await_request(connection.get(), bytes) <= 0) return;
+  Arrival arrival{base::now(), base::now()};
+  char answer = 'x';
+  for (std::size_t got = 0; got < bytes.size();) {
+    const ssize_t more = seat.receive(connection.get(), std::span(bytes).subspan(got), arrival);
+    if (more <= 0) {
+      answer = '-';
+      break;
+    }
+    got += static_cast<std::size_t>(more);
+  }
+  send(connection.get(), &answer, 1, MSG_NOSIGNAL);
+}
+
+TEST_F(Crewed, RequestsThatAreNeverWholeDoNotKeepOthersOut) {
+  Crew crew(listener_.get(), Crew::Limits{3, 1}, serve_hundred);
+  ASSERT_TRUE(crew.start());
+  std::vector<Fd> begun;
+  for (int i = 0; i < 3; ++i) {
+    begun.push_back(connected());
+    ASSERT_EQ(send(begun.back().get(), "x", 1, MSG_NOSIGNAL), 1);
+  }
+  const Fd client = connected();
+  const std::string request(99, 'y');
+  ASSERT_EQ(send(client.get(), request.data(), request.size(), MSG_NOSIGNAL), 99);
+  EXPECT_EQ(served(client), 'x');
+  begun.clear();
   EXPECT_TRUE(crew.finish(kLong));
 }
 
