@@ -99,6 +99,8 @@ std::string reason_text(Reason reason) {
       return "no host is known to be usable; this one has only fallen silent";
     case Reason::failed:
       return "relayed requests failed on every host just now; this one is tried all the same";
+    case Reason::web_only:
+      return "its probe port refuses, but its web port answers, and all other hosts are down";
     case Reason::nobody:
       return "there is no host to send to";
   }
@@ -107,6 +109,7 @@ std::string reason_text(Reason reason) {
 
 std::string believed(const Snapshot& snapshot, const PoolStanding& pool) {
   if (pool.panic) return "by weight: most hosts are silent (panic), so reports are not believed";
+  if (pool.web_only) return "by weight: no host reports, and web ports are all that is known to answer";
   if (snapshot.by_weight) return "by weight: poolwatch shows no sign of life";
   return "by predicted load";
 }

@@ -64,12 +64,14 @@ std::string pool_text(const PoolView& view) {
   for (const HostView& host : view.hosts) tiers[static_cast<std::size_t>(host.tier)] += 1;
   std::string text = std::to_string(view.hosts.size()) + (view.hosts.size() == 1 ? " host:" : " hosts:");
   bool first = true;
-  for (const Tier tier : {Tier::usable, Tier::backup, Tier::silent, Tier::failed, Tier::down, Tier::out}) {
+  for (const Tier tier :
+       {Tier::usable, Tier::backup, Tier::silent, Tier::failed, Tier::web_only, Tier::down, Tier::out}) {
     const std::size_t count = tiers[static_cast<std::size_t>(tier)];
     if (count == 0) continue;
     text += (first ? " " : ", ") + std::to_string(count) + " " + std::string(name_of(tier));
     first = false;
   }
+  if (view.web_only) text += "; NO HOST REPORTS: all probe ports refuse, chosen by weight among web ports that answer";
   return text + "; panic " + (view.panic ? "YES: most hosts are silent, chosen by weight" : "no") + "; " +
          percent(view.share) + " of all dispatches are ours; mean service time " +
          rounded(view.mean_service_seconds, Digits{3}) + "s";
@@ -111,6 +113,7 @@ PoolView view_of(const Config& config, const Table& table, const PoolView* earli
   view.beat_age = age_at(pool.beat, now);
   view.watched_for = age_at(pool.started, now);
   view.panic = pool.panic;
+  view.web_only = pool.web_only;
   view.share = pool.share;
   view.mean_service_seconds = pool.mean_service_seconds;
   view.balancer_id = table.balancer_id();
@@ -169,7 +172,8 @@ std::string to_json(const PoolView& view) {
       ",\n \"poolwatch\": {\"alive\": " + (is_alive(view) ? "true" : "false") +
       ", \"process\": " + (held ? std::to_string(*view.lease.process) : "null") +
       ", \"beat_age_seconds\": " + seconds(view.beat_age) + ", \"running_for_seconds\": " + seconds(view.watched_for) +
-      "},\n \"panic\": " + (view.panic ? "true" : "false") + ", \"share_of_dispatches\": " + json_number(view.share) +
+      "},\n \"panic\": " + (view.panic ? "true" : "false") + ", \"web_only\": " + (view.web_only ? "true" : "false") +
+      ", \"share_of_dispatches\": " + json_number(view.share) +
       ", \"mean_service_seconds\": " + json_number(view.mean_service_seconds) +
       ", \"shares_since_seconds\": " + seconds(view.since) + ",\n \"hosts\": [";
   for (std::size_t i = 0; i < view.hosts.size(); ++i) {

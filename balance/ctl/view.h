@@ -34,7 +34,7 @@ struct PoolView {
   bool watched = false;  // poolwatch's beat is fresh
   LeaseState lease;
   std::optional<Seconds> beat_age, watched_for;
-  bool panic = false;
+  bool panic = false, web_only = false;
   double share = 1;  // phi
   double mean_service_seconds = 0.2;
   std::uint64_t balancer_id = 0;

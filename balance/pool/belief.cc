@@ -35,6 +35,7 @@ Belief settled(Belief belief, Instant heard, Instant now) {
   } else {
     standing.health = heard == base::kNever ? Health::unknown : Health::up;
   }
+  standing.probe_refused = belief.probe_down && !belief.said_down && !belief.web_down;
   if (standing.health != before) standing.changed = now;
 
   if (belief.probe_down) {
@@ -88,7 +89,8 @@ Belief with_report(Belief before, const Report& report, const Limits& limits, In
   note_figures(after.standing, report);
   note_duty(after, report, now);
   after.standing.reported = now;
-  if (report.mapserver_up == false) {
+  after.said_down = report.mapserver_up == false;
+  if (after.said_down) {
     after.good_reports = 0;
     after.probe_down = true;
     after.probe_trouble = "mapserver: not answering on its host";
@@ -164,10 +166,22 @@ bool is_panic(const std::vector<HostConfig>& hosts, const std::vector<Standing>&
   return static_cast<double>(silent) > panic * static_cast<double>(probed);
 }
 
+bool is_web_only(const std::vector<HostConfig>& hosts, const std::vector<Standing>& standings, const PoolStanding& pool,
+                 const ProbeConfig& probe, Instant now) {
+  PoolStanding watched = pool;
+  watched.beat = now;  // who asks is watching
+  Tier best = Tier::out;
+  for (std::size_t i = 0; i < hosts.size() && i < standings.size(); ++i) {
+    best = std::min(best, tier_of(hosts[i], standings[i], watched, probe, now));
+  }
+  return best == Tier::web_only;
+}
+
 PoolStanding with_hosts(PoolStanding before, const std::vector<HostConfig>& hosts,
                         const std::vector<Standing>& standings, const ProbeConfig& probe, double panic, Instant now) {
   PoolStanding after = before;
   after.panic = is_panic(hosts, standings, before, probe, panic, now);
+  after.web_only = is_web_only(hosts, standings, after, probe, now);
   std::vector<double> known;
   for (std::size_t i = 0; i < hosts.size() && i < standings.size(); ++i) {
     if (standings[i].cores > 0) {

@@ -16,6 +16,7 @@ namespace balance {
 struct Belief {
   Standing standing;
   bool probe_down = false;  // the probe port or the report said so
+  bool said_down = false;   // ... the last report said so
   bool web_down = false;    // the web port refused, or was silent for `expire`
   // The last report came after an absence (the host was silent for `expire`, down, off, or booted): counters start
   // anew in learn(). Belongs to the last with_report() alone.
@@ -60,8 +61,12 @@ Belief with_web_failure(Belief before, const ProbeFailure& failure, const Limits
 bool is_panic(const std::vector<HostConfig>& hosts, const std::vector<Standing>& standings, const PoolStanding& pool,
               const ProbeConfig& probe, double panic, Instant now);
 
-// What the pool's standing gathers from all hosts: panic, the median of the known cores, the greatest capacity.
-// Beat, start, M and phi are left as in `before`. Parallel arrays.
+// Whether no host stands better than Tier::web_only, and one stands there. Parallel arrays.
+bool is_web_only(const std::vector<HostConfig>& hosts, const std::vector<Standing>& standings, const PoolStanding& pool,
+                 const ProbeConfig& probe, Instant now);
+
+// What the pool's standing gathers from all hosts: panic, web_only, the median of the known cores, the greatest
+// capacity. Beat, start, M and phi are left as in `before`. Parallel arrays.
 PoolStanding with_hosts(PoolStanding before, const std::vector<HostConfig>& hosts,
                         const std::vector<Standing>& standings, const ProbeConfig& probe, double panic, Instant now);
 

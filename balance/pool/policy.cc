@@ -122,6 +122,8 @@ Reason reason_of(Tier tier, Reason if_usable) {
       return Reason::silent;
     case Tier::failed:
       return Reason::failed;
+    case Tier::web_only:
+      return Reason::web_only;
     case Tier::down:
     case Tier::out:
       break;
@@ -147,6 +149,8 @@ std::string_view name_of(Reason reason) {
       return "silent";
     case Reason::failed:
       return "failed";
+    case Reason::web_only:
+      return "web only";
     case Reason::nobody:
       return "nobody";
   }

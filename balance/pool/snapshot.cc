@@ -64,7 +64,7 @@ Snapshot empty_snapshot(const Config& config, const PoolStanding& pool, double v
   snapshot.share = pool.share >= 1.0 / 64 ? std::min(pool.share, 1.0) : 1.0 / 64;
   snapshot.virtual_time = turns(virtual_time);
   snapshot.weights_count = config.weights_count();
-  snapshot.by_weight = pool.panic || is_unwatched(pool, config.probe, now);
+  snapshot.by_weight = pool.panic || pool.web_only || is_unwatched(pool, config.probe, now);
   return snapshot;
 }
 

@@ -35,7 +35,7 @@ struct Snapshot {
   double share = 1;                   // phi
   double virtual_time = 0;            // V
   bool weights_count = false;         // Config::weights_count()
-  bool by_weight = false;             // panic, or nobody watches: reports are not believed
+  bool by_weight = false;             // panic, web_only, or nobody watches: reports are not believed
   std::vector<Candidate> candidates;
   std::optional<std::size_t> preferred;  // the host this client belongs to, if it may have it
 };

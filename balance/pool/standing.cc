@@ -53,6 +53,8 @@ std::string_view name_of(Tier tier) {
       return "silent";
     case Tier::failed:
       return "failed";
+    case Tier::web_only:
+      return "web only";
     case Tier::down:
       return "down";
     case Tier::out:
@@ -68,7 +70,10 @@ bool is_unwatched(const PoolStanding& pool, const ProbeConfig& probe, Instant no
 Tier tier_of(const HostConfig& host, const Standing& standing, const PoolStanding& pool, const ProbeConfig& probe,
              Instant now) {
   if (!(host.weight > 0) || standing.duty != Duty::serving) return Tier::out;
-  if (standing.health == Health::down || standing.health == Health::wrong) return Tier::down;
+  if (standing.health == Health::wrong) return Tier::down;
+  if (standing.health == Health::down) {
+    return standing.probe_refused && standing.web == WebPort::answers ? Tier::web_only : Tier::down;
+  }
   const bool usable = is_unwatched(pool, probe, now) || is_live(host, standing, pool, probe, now);
   if (!usable) return Tier::silent;
   return host.backup ? Tier::backup : Tier::usable;

@@ -34,6 +34,7 @@ struct Standing {
   Health health = Health::unknown;
   Duty duty = Duty::serving;
   WebPort web = WebPort::unchecked;
+  bool probe_refused = false;                     // down because its probe port refuses or resets, not by its own word
   Instant reported = base::kNever;                // the last good report
   Instant web_answered = base::kNever;            // the last good web check
   Instant up_since = base::kNever;                // (re)appearance, for slow start; kNever: long ago
@@ -53,6 +54,7 @@ struct PoolStanding {
   double greatest_capacity = 1;       // the greatest cores x weight of a usable host
   double median_cores = 1;            // of the hosts that know theirs; for those that do not
   bool panic = false;                 // more than `panic` of the probed serving hosts are silent
+  bool web_only = false;              // the best hosts there are stand in Tier::web_only
 };
 
 // Where a host stands in the order of choice. Lower is better.
@@ -61,10 +63,13 @@ enum class Tier : std::uint8_t {
   backup,  // usable, but configured as a spare
   silent,  // no report for `expire`, whatever its web port
   failed,  // relayed requests to it failed just now (outcomes.h): left alone for a moment
-  down,    // for sure: never chosen
-  out,     // draining, off or weight 0: never chosen
+  // Down by its probe port alone, which refuses, while its web port answered its last check: a probe that was stopped
+  // or shut out everywhere must not stop the service. By weight.
+  web_only,
+  down,  // for sure: never chosen
+  out,   // draining, off or weight 0: never chosen
 };
-inline constexpr std::size_t kTiers = 6;
+inline constexpr std::size_t kTiers = 7;
 std::string_view name_of(Tier tier);
 
 // The place of a host at this instant. A host never heard of is usable until `expire` after poolwatch began; one

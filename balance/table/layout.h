@@ -41,7 +41,7 @@ static_assert(sizeof(Word) == sizeof(std::uint64_t));
 static_assert(alignof(Word) == 8);
 
 inline constexpr std::uint64_t kMagic = 0x656c6261'74616d62;  // "bmatable" in memory, little-endian machines only
-inline constexpr std::uint64_t kLayoutVersion = 2;            // add one at any change below, or of words.h
+inline constexpr std::uint64_t kLayoutVersion = 3;            // add one at any change below, or of words.h
 inline constexpr std::size_t kMostHosts = 4096;
 inline constexpr std::size_t kCacheLine = 64;
 

@@ -35,6 +35,9 @@ static_assert(kCause + kCauseWords <= layout::kHostWords && kMostCauseBytes < kC
 enum PoolAt : std::size_t { kPoolFlags, kBeat, kStarted, kPoolService, kShare, kCapacity, kMedianCores };
 static_assert(kMedianCores < layout::kPoolWords);
 
+constexpr std::uint64_t kProbeRefused = std::uint64_t{1} << 32;  // in a host's flags
+constexpr std::uint64_t kPanic = 1, kWebOnly = 2;                // in the pool's
+
 std::uint64_t bits(double number) { return std::bit_cast<std::uint64_t>(number); }
 std::uint64_t bits(Instant instant) { return bits(instant.time_since_epoch().count()); }
 std::uint64_t bits(const std::optional<double>& number) { return number ? bits(*number) : kMissing; }
@@ -86,8 +89,9 @@ std::string cause_of(const HostWords& words, Reader& reader) {
 HostWords to_words(const Standing& standing) {
   HostWords words{};
   const std::size_t length = std::min(standing.cause.size(), kMostCauseBytes);
-  words[kFlags] = kMark << 48 | length << 24 | static_cast<std::uint64_t>(standing.web) << 16 |
-                  static_cast<std::uint64_t>(standing.duty) << 8 | static_cast<std::uint64_t>(standing.health);
+  words[kFlags] = kMark << 48 | (standing.probe_refused ? kProbeRefused : 0) | length << 24 |
+                  static_cast<std::uint64_t>(standing.web) << 16 | static_cast<std::uint64_t>(standing.duty) << 8 |
+                  static_cast<std::uint64_t>(standing.health);
   words[kReported] = bits(standing.reported);
   words[kWebAnswered] = bits(standing.web_answered);
   words[kUpSince] = bits(standing.up_since);
@@ -107,7 +111,7 @@ HostWords to_words(const Standing& standing) {
 
 PoolWords to_words(const PoolStanding& pool) {
   PoolWords words{};
-  words[kPoolFlags] = kMark << 48 | (pool.panic ? 1U : 0U);
+  words[kPoolFlags] = kMark << 48 | (pool.panic ? kPanic : 0) | (pool.web_only ? kWebOnly : 0);
   words[kBeat] = bits(pool.beat);
   words[kStarted] = bits(pool.started);
   words[kPoolService] = bits(pool.mean_service_seconds);
@@ -124,6 +128,8 @@ std::optional<Standing> standing_of(const HostWords& words) {
   standing.health = reader.one_of(words[kFlags], 0, Health::wrong);
   standing.duty = reader.one_of(words[kFlags], 8, Duty::off);
   standing.web = reader.one_of(words[kFlags], 16, WebPort::silent);
+  reader.require((words[kFlags] >> 33 & 0x7FFF) == 0);
+  standing.probe_refused = (words[kFlags] & kProbeRefused) != 0;
   standing.reported = reader.instant(words[kReported]);
   standing.web_answered = reader.instant(words[kWebAnswered]);
   standing.up_since = reader.instant(words[kUpSince]);
@@ -142,8 +148,9 @@ std::optional<Standing> standing_of(const HostWords& words) {
 std::optional<PoolStanding> pool_of(const PoolWords& words) {
   Reader reader;
   PoolStanding pool;
-  reader.require(words[kPoolFlags] >> 48 == kMark && (words[kPoolFlags] & 0xFFFF'FFFF'FFFF) <= 1);
-  pool.panic = (words[kPoolFlags] & 1) != 0;
+  reader.require(words[kPoolFlags] >> 48 == kMark && (words[kPoolFlags] & 0xFFFF'FFFF'FFFF) <= (kPanic | kWebOnly));
+  pool.panic = (words[kPoolFlags] & kPanic) != 0;
+  pool.web_only = (words[kPoolFlags] & kWebOnly) != 0;
   pool.beat = reader.instant(words[kBeat]);
   pool.started = reader.instant(words[kStarted]);
   pool.mean_service_seconds = reader.number(words[kPoolService], 1e-9, 1e7);

@@ -182,7 +182,7 @@ void Watcher::beat(Instant now, std::vector<Notice>& notices) {
   // A beat says that silence means something. It does not before everyone had the time to answer.
   if (now < blind_until_) return;
   if (now < pool_.started + longest_wait(config_.probe) && !has_heard_all()) return;
-  const bool was_panic = pool_.panic;
+  const bool was_panic = pool_.panic, was_web_only = pool_.web_only;
   pool_.beat = now;
   pool_.mean_service_seconds = memory_.mean_service_seconds();
   pool_.share = memory_.share;
@@ -194,6 +194,13 @@ void Watcher::beat(Instant now, std::vector<Notice>& notices) {
                        "more than " + percent(config_.panic) + " of the probed serving hosts are silent"});
   } else if (was_panic && !pool_.panic) {
     notices.push_back({Notice::Weight::good, "panic over", "", "enough hosts report again"});
+  }
+  if (pool_.web_only && !was_web_only) {
+    notices.push_back({Notice::Weight::bad, "web ports alone", "",
+                       "no host is left but those whose probe port refuses and whose web port answers: by weight"});
+  } else if (was_web_only && !pool_.web_only) {
+    notices.push_back(
+        {Notice::Weight::good, "web ports alone over", "", "no host is chosen for its web port alone any more"});
   }
 }
 

@@ -202,6 +202,48 @@ class OnDemand(Pool):
         self.assert_chosen_again(host)
 
 
+class WebPortsAlone(SceneCase):
+    """Every probe port refuses (a firewall was changed, the probe is upgraded everywhere), every web server lives."""
+
+    @classmethod
+    def build(cls):
+        cls.fleet = fleet.Fleet(cls.scene, 3, workers=1, first_address=45).start()
+        cls.balancer = Balancer(
+            cls.scene, cls.fleet, host_options={cls.fleet.hosts[0].name: "weight=2"}, lines="private-cookies = SESSION\n"
+        ).start()
+        wait_until_usable(cls.balancer, 3)
+
+    def ask(self):
+        return client.ask("127.0.0.1", self.balancer.port, MAP)
+
+    def test_service_goes_on_by_weight_until_the_probes_are_back(self):
+        for host in self.fleet.hosts:
+            host.probe.kill()
+        answers = stay(3, self.ask)  # none meets a 503, the first ones neither
+        self.assertEqual({answer.status for answer in answers}, {302})
+        status = processes.wait_until(lambda: self.balancer.status()["web_only"] and self.balancer.status(), 3, "the flag")
+        self.assertEqual({host["tier"] for host in status["hosts"]}, {"web only"})
+        self.assertIn("NO HOST REPORTS", self.balancer.control("status").stdout)
+        self.assertIn("web only", self.balancer.control("explain", "map=WORLD&mode=map").stdout)
+        self.assertEqual(self.balancer.watcher.said(1000).count("web ports alone cause"), 1)
+        sent = [self.ask().header("X-Balance-Host") for _ in range(80)]
+        self.assertEqual(
+            [sent.count(host.name) for host in self.fleet.hosts], [40, 20, 20], "weights 2, 1 and 1"
+        )
+        # A relayed request is served as well.
+        relayed = client.ask("127.0.0.1", self.balancer.port, MAP, headers=[("Cookie", "SESSION=1")])
+        self.assertEqual((relayed.status, relayed.header("Content-Type")), (200, "image/png"))
+        # A web port that refuses, too, is out; so is all the rest once one host reports again.
+        self.fleet.hosts[0].web.process.kill()
+        stay(GONE_AFTER, self.ask)
+        self.assertNotIn(self.fleet.hosts[0].name, {self.ask().header("X-Balance-Host") for _ in range(20)})
+        self.fleet.hosts[2].start_probe()
+        wait_until_usable(self.balancer, 1)
+        self.assertEqual({self.ask().header("X-Balance-Host") for _ in range(20)}, {self.fleet.hosts[2].name})
+        processes.wait_until(lambda: not self.balancer.status()["web_only"], 3, "the flag's end")
+        self.assertIn("web ports alone over", self.balancer.watcher.said(1000))
+
+
 class Ending(SceneCase):
     @classmethod
     def build(cls):

@@ -51,6 +51,28 @@ TEST(Belief, IsDownAtTheFirstRefusalOfTheProbePort) {
   EXPECT_EQ(belief.standing.changed, at(101));
 }
 
+TEST(Belief, TellsARefusedProbeFromADeadHost) {
+  Belief belief = with_probe_failure(up(), kRefused, at(101));
+  EXPECT_TRUE(belief.standing.probe_refused);
+  belief = with_web_failure(belief, kRefused, kProbed, at(101.5));
+  EXPECT_FALSE(belief.standing.probe_refused);
+  belief = with_web_answer(belief, kProbed, at(102));
+  EXPECT_TRUE(belief.standing.probe_refused);
+  EXPECT_EQ(belief.standing.health, Health::down);
+  for (int i = 0; i < 2; ++i) belief = with_report(belief, report_of(), kProbed, at(103 + i));
+  EXPECT_FALSE(belief.standing.probe_refused);
+}
+
+TEST(Belief, DoesNotTakeADeadMapserverForARefusedProbe) {
+  Report dead = report_of();
+  dead.mapserver_up = false;
+  Belief belief = with_report(up(), dead, kProbed, at(101));
+  EXPECT_FALSE(belief.standing.probe_refused);
+  // Nor when the probe is gone as well: the last that was heard of its mapserver is that it was dead.
+  belief = with_probe_failure(belief, kRefused, at(102));
+  EXPECT_FALSE(belief.standing.probe_refused);
+}
+
 TEST(Belief, IsDownAtTheFirstReset) {
   EXPECT_EQ(with_probe_failure(up(), {Failure::reset, "reset"}, at(101)).standing.health, Health::down);
 }
@@ -245,6 +267,26 @@ TEST(SlowStart, IsNotBegunAnewByEveryReport) {
 }
 
 // `silent` of `all` hosts have fallen silent, `down` more are down.
+TEST(WebOnly, HoldsWhenNothingBetterIsLeft) {
+  const std::vector<HostConfig> hosts(3);
+  PoolStanding pool;
+  pool.started = at(0);
+  Standing up_, refusing, dead;
+  up_.health = Health::up;
+  up_.reported = at(99.9);
+  refusing.health = dead.health = Health::down;
+  refusing.web = WebPort::answers;
+  refusing.probe_refused = true;
+  const auto holds = [&](const std::vector<Standing>& standings) {
+    return is_web_only(hosts, standings, pool, ProbeConfig{}, at(100));
+  };
+  EXPECT_TRUE(holds({refusing, refusing, refusing}));
+  EXPECT_TRUE(holds({dead, refusing, dead}));
+  EXPECT_FALSE(holds({dead, dead, dead}));
+  EXPECT_FALSE(holds({refusing, up_, refusing}));
+  EXPECT_TRUE(with_hosts(pool, hosts, {dead, refusing, dead}, ProbeConfig{}, 0.5, at(100)).web_only);
+}
+
 bool panics(std::size_t all, std::size_t silent, std::size_t down, double limit = 0.5) {
   std::vector<HostConfig> hosts(all);
   std::vector<Standing> standings(all);

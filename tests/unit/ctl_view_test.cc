@@ -69,6 +69,20 @@ TEST(Status, ShowsThePoolAndALineAHost) {
             "web port: connection refused\n");
 }
 
+TEST(Status, FlagsThatWebPortsAreAllThatAnswers) {
+  ScratchDir dir;
+  const Config config = two_hosts();
+  Table table = table_at(dir / "t", config, kNow);
+  Standing refusing;
+  refusing.health = Health::down;
+  refusing.web = WebPort::answers;
+  refusing.probe_refused = true;
+  for (std::size_t host = 0; host < 2; ++host) table.publish(host, refusing);
+  table.publish(PoolStanding{.beat = kNow, .started = kNow - Seconds{60}, .web_only = true});
+  const std::string text = to_text(seen(config, table));
+  EXPECT_NE(text.find("pool       2 hosts: 2 web only; NO HOST REPORTS: "), std::string::npos) << text;
+}
+
 TEST(Status, SharesAreThoseSinceTheEarlierView) {
   ScratchDir dir;
   const Config config = two_hosts();
@@ -125,7 +139,7 @@ TEST(Status, JsonHasNullsForWhatIsNotKnown) {
       R"({"table": "/run/balance/balance.conf.table", "configuration": "/etc/balance/balance.conf", )"
       R"("balancer": "0000000000000abc",
  "poolwatch": {"alive": true, "process": 123, "beat_age_seconds": 0.25, "running_for_seconds": 60.25},
- "panic": false, "share_of_dispatches": 0.5, "mean_service_seconds": 0.2, "shares_since_seconds": null,
+ "panic": false, "web_only": false, "share_of_dispatches": 0.5, "mean_service_seconds": 0.2, "shares_since_seconds": null,
  "hosts": [
   {"name": "pinchot", "tier": "usable", "health": "up", "duty": "serving", "weight": 1, "cores": 4, "running": 2, )"
       R"("waiting": null, "load1": null, "background": 0, "predicted": 0, "mean_service_seconds": 0.2, )"

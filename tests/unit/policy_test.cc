@@ -271,6 +271,30 @@ TEST(Policy, GoesByTheTiers) {
   EXPECT_EQ(silent.reason, Reason::silent);
 }
 
+TEST(Policy, TakesAWebPortAloneWhenAllElseIsDown) {
+  Snapshot snapshot = of({idle(0), idle(1), with_requests(2, 50)});
+  snapshot.candidates[0].tier = Tier::web_only;
+  snapshot.candidates[1].tier = Tier::down;
+  snapshot.candidates[2].tier = Tier::failed;
+  EXPECT_EQ(predict(snapshot).hosts, (Hosts{2, 0}));
+  snapshot.candidates[2].tier = Tier::down;
+  const Choice choice = predict(snapshot);
+  EXPECT_EQ(choice.hosts, Hosts{0});
+  EXPECT_EQ(choice.reason, Reason::web_only);
+  EXPECT_EQ(relay_predict(snapshot, Draw{7}).hosts, Hosts{0});
+}
+
+// What the hosts last said of themselves is old.
+TEST(Policy, ChoosesByWeightAmongWebPorts) {
+  Snapshot snapshot = of({with_requests(0, 50), idle(1)});
+  snapshot.candidates[0].tier = snapshot.candidates[1].tier = Tier::web_only;
+  snapshot.by_weight = true;
+  snapshot.candidates[1].turn = 10;
+  const Choice choice = predict(snapshot);
+  EXPECT_EQ(choice.hosts.front(), 0U);
+  EXPECT_EQ(choice.reason, Reason::web_only);
+}
+
 TEST(Policy, NeverChoosesAHostWithoutWeight) {
   Snapshot snapshot = of({idle(0, 4, 0), with_requests(1, 100)});
   EXPECT_EQ(predict(snapshot).hosts, Hosts{1});

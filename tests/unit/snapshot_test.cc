@@ -94,6 +94,9 @@ TEST(Snapshot, GoesByWeightInAPanicAndUnwatched) {
   pool.panic = true;
   EXPECT_TRUE(empty_snapshot({}, pool, 0, at(100)).by_weight);
   EXPECT_TRUE(empty_snapshot({}, PoolStanding{}, 0, at(100)).by_weight);
+  pool.panic = false;
+  pool.web_only = true;
+  EXPECT_TRUE(empty_snapshot({}, pool, 0, at(100)).by_weight);
 }
 
 TEST(Snapshot, OfGarbageStillGivesAFiniteCost) {

@@ -49,6 +49,30 @@ TEST(Tier, OfASilentSpareIsSilent) {
   EXPECT_EQ(w.tier(), Tier::silent);
 }
 
+TEST(Tier, OfAHostWhoseProbePortAloneRefusesIsItsWebPort) {
+  Watched w;
+  w.standing.health = Health::down;
+  w.standing.web = WebPort::answers;
+  EXPECT_EQ(w.tier(), Tier::down);  // by its own word
+  w.standing.probe_refused = true;
+  EXPECT_EQ(w.tier(), Tier::web_only);
+  w.host.backup = true;
+  EXPECT_EQ(w.tier(), Tier::web_only);
+  for (const WebPort port : {WebPort::unchecked, WebPort::refused, WebPort::silent}) {
+    w.standing.web = port;
+    EXPECT_EQ(w.tier(), Tier::down);
+  }
+}
+
+TEST(Tier, OfADrainingHostStaysOutThoughItsProbePortRefuses) {
+  Watched w;
+  w.standing.health = Health::down;
+  w.standing.web = WebPort::answers;
+  w.standing.probe_refused = true;
+  w.standing.duty = Duty::draining;
+  EXPECT_EQ(w.tier(), Tier::out);
+}
+
 TEST(Tier, OfAHostNeverHeardOfIsUsableUntilTheFirstExpiry) {
   Watched w;
   w.standing = Standing{};
@@ -131,6 +155,7 @@ TEST(Names, AreThoseOfTheManual) {
   EXPECT_EQ(name_of(WebPort::answers), "answers");
   EXPECT_EQ(name_of(Tier::usable), "usable");
   EXPECT_EQ(name_of(Tier::out), "out");
+  EXPECT_EQ(name_of(Tier::web_only), "web only");
 }
 
 }  // namespace

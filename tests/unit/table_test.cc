@@ -33,6 +33,7 @@ Standing example() {
   standing.health = Health::wrong;
   standing.duty = Duty::draining;
   standing.web = WebPort::silent;
+  standing.probe_refused = true;
   standing.reported = Instant{Seconds{12.5}};
   standing.web_answered = Instant{Seconds{13}};
   standing.up_since = Instant{Seconds{-3}};
@@ -88,6 +89,7 @@ TEST(Table, AStandingIsReadAsItWasPublishedByWhoeverOpensTheFile) {
   EXPECT_EQ(read->health, Health::wrong);
   EXPECT_EQ(read->duty, Duty::draining);
   EXPECT_EQ(read->web, WebPort::silent);
+  EXPECT_TRUE(read->probe_refused);
   EXPECT_EQ(read->reported, Instant{Seconds{12.5}});
   EXPECT_EQ(read->web_answered, Instant{Seconds{13}});
   EXPECT_EQ(read->up_since, Instant{Seconds{-3}});
@@ -100,6 +102,7 @@ TEST(Table, AStandingIsReadAsItWasPublishedByWhoeverOpensTheFile) {
   EXPECT_EQ(read->load1, std::optional<double>(0.5));
   EXPECT_EQ(read->cause, "web port: connection refused");
   EXPECT_EQ(other->standing(0)->health, Health::unknown);
+  EXPECT_FALSE(other->standing(0)->probe_refused);
   EXPECT_EQ(other->balancer_id(), table.balancer_id());
 }
 
@@ -112,7 +115,8 @@ TEST(Table, ThePoolIsReadAsItWasPublished) {
                              .share = 0.5,
                              .greatest_capacity = 8,
                              .median_cores = 4,
-                             .panic = true});
+                             .panic = true,
+                             .web_only = true});
   const std::optional<PoolStanding> read = table.pool();
   ASSERT_TRUE(read);
   EXPECT_EQ(read->beat, Instant{Seconds{5}});
@@ -122,6 +126,7 @@ TEST(Table, ThePoolIsReadAsItWasPublished) {
   EXPECT_EQ(read->greatest_capacity, 8);
   EXPECT_EQ(read->median_cores, 4);
   EXPECT_TRUE(read->panic);
+  EXPECT_TRUE(read->web_only);
 }
 
 TEST(Table, ACauseIsCutAt111BytesAndMadePrintable) {
@@ -184,7 +189,7 @@ TEST(Table, OfAnotherLayoutIsNeverReinterpreted) {
   overwrite(dir / "t", offsetof(layout::Head, layout_version), "\x63");
   const base::Error error = refusal(dir / "t", kShape);
   EXPECT_EQ(error.fault, base::Fault::unavailable);
-  EXPECT_EQ(error.what, (dir / "t") + ": has table layout 99, wanted 2");
+  EXPECT_EQ(error.what, (dir / "t") + ": has table layout 99, wanted 3");
 }
 
 TEST(Table, AFileOfTheRightSizeThatIsNoTableIsUnavailable) {

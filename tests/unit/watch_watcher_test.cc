@@ -215,7 +215,7 @@ TEST_F(WatcherTest, ALiveProbeBesideADeadWebServerIsADeadHost) {
 }
 
 TEST_F(WatcherTest, BelievesAHostAgainAfterTwoGoodReports) {
-  begin_up(config_of({"pinchot"}));
+  begin_up(config_of({"pinchot", "leopold"}));
   prober_.fail_probe(0, Failure::reset, "connection reset");
   turn(100.3);
   prober_.report(0, running(1));
@@ -223,6 +223,21 @@ TEST_F(WatcherTest, BelievesAHostAgainAfterTwoGoodReports) {
   EXPECT_EQ(table_->standing(0)->health, Health::down);
   prober_.report(0, running(1));
   EXPECT_EQ(turn(100.75), Lines{"host up pinchot: answers again"});
+}
+
+TEST_F(WatcherTest, SaysThatWebPortsAloneAreLeft) {
+  begin_up(config_of({"pinchot", "leopold"}));
+  prober_.fail_probe(0, Failure::refused, "connection refused");
+  EXPECT_EQ(turn(100.3), Lines{"host down pinchot: probe port: connection refused"});
+  EXPECT_FALSE(table_->pool()->web_only);
+  prober_.fail_probe(1, Failure::refused, "connection refused");
+  EXPECT_EQ(turn(100.6), (Lines{"host down leopold: probe port: connection refused",
+                                "web ports alone: no host is left but those whose probe port refuses and whose web "
+                                "port answers: by weight"}));
+  EXPECT_TRUE(table_->pool()->web_only);
+  prober_.fail_web(0, Failure::refused, "connection refused");
+  prober_.fail_web(1, Failure::refused, "connection refused");
+  EXPECT_EQ(turn(100.9), Lines{"web ports alone over: no host is chosen for its web port alone any more"});
 }
 
 TEST_F(WatcherTest, AHostThatSaysItDrainsIsOutAtOnce) {
