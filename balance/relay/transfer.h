@@ -65,10 +65,11 @@ class Transfers {
 
  private:
   struct Handle;
-  Transfers();
+  explicit Transfers(std::string authorities);
   std::unique_ptr<Handle> take(std::string_view server, const std::string& ca_file);
   void put_back(std::unique_ptr<Handle> handle);
 
+  const std::string authorities_;  // the system's folder of them; "": libcurl knows where they are
   std::mutex mutex_;
   std::vector<std::unique_ptr<Handle>> idle_;  // the one used last stands last
 };

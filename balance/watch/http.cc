@@ -50,7 +50,8 @@ std::size_t on_body(char* bytes, std::size_t, std::size_t count, void* to) {
     slot->size = Slot::Size::body_too_long;
     return 0;
   }
-  if (slot->want == HttpQuestion::Want::all) slot->body.append(bytes, count);
+  const std::size_t most = slot->want == HttpQuestion::Want::all ? kMostAnswerBytes : kFirstBytes;
+  if (slot->body.size() < most) slot->body.append(bytes, std::min(count, most - slot->body.size()));
   return count;
 }
 
@@ -117,6 +118,7 @@ struct HttpClient::Curl {
   }
   void perform();
   bool open(Slot& slot);
+  RelayConfig trust;
 };
 
 bool HttpClient::Curl::open(Slot& slot) {
@@ -133,6 +135,12 @@ bool HttpClient::Curl::open(Slot& slot) {
   curl_easy_setopt(easy, CURLOPT_MAXLIFETIME_CONN, kConnectionSeconds);
   curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+  curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, trust.verify ? 1L : 0L);
+  curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, trust.verify ? 2L : 0L);
+  if (!trust.ca_file.empty()) {
+    curl_easy_setopt(easy, CURLOPT_CAINFO, trust.ca_file.c_str());
+    curl_easy_setopt(easy, CURLOPT_CAPATH, nullptr);  // nobody else is to vouch for a host
+  }
   curl_easy_setopt(easy, CURLOPT_PRIVATE, &slot);
   curl_easy_setopt(easy, CURLOPT_HEADERDATA, &slot);
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, &slot);
@@ -144,13 +152,14 @@ HttpClient::HttpClient(HttpClient&&) noexcept = default;
 HttpClient& HttpClient::operator=(HttpClient&&) noexcept = default;
 HttpClient::~HttpClient() = default;
 
-base::Result<HttpClient> HttpClient::create(std::size_t slots) {
+base::Result<HttpClient> HttpClient::create(std::size_t slots, const RelayConfig& trust) {
   auto curl = std::make_unique<Curl>();
   if (!curl->multi) return base::Error{base::Fault::io, "libcurl does not start: no memory"};
   // Its default is four connections for each handle under way: with most of them idle it would close the kept ones.
   curl_multi_setopt(curl->multi.get(), CURLMOPT_MAXCONNECTS, static_cast<long>(slots + 1));
   curl_multi_setopt(curl->multi.get(), CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_NOTHING));
   curl->slots.resize(slots);
+  curl->trust = trust;
   return HttpClient(std::move(curl));
 }
 
@@ -215,11 +224,13 @@ void HttpClient::Curl::perform() {
     curl_easy_getinfo(easy, CURLINFO_PRIVATE, &found);
     auto* slot = static_cast<Slot*>(found);
     HttpOutcome outcome{static_cast<std::size_t>(slot - slots.data()), ProbeFailure{}};
-    const bool enough = slot->want == HttpQuestion::Want::status && slot->size == Slot::Size::body_too_long;
+    const bool enough = slot->want == HttpQuestion::Want::beginning && slot->size == Slot::Size::body_too_long;
     if (code == CURLE_OK || enough) {
       long status = 0;
       curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
-      outcome.what = HttpAnswer{static_cast<unsigned>(status), std::move(slot->body)};
+      const char* type = nullptr;
+      curl_easy_getinfo(easy, CURLINFO_CONTENT_TYPE, &type);
+      outcome.what = HttpAnswer{static_cast<unsigned>(status), type != nullptr ? type : "", std::move(slot->body)};
     } else {
       outcome.what = failure_of(code, *slot);
     }

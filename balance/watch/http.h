@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "balance/ground/config.h"
 #include "balance/ground/url.h"
 #include "balance/pool/belief.h"
 #include "loadprobe/base/network.h"
@@ -23,18 +24,20 @@
 namespace balance {
 
 inline constexpr std::size_t kMostAnswerBytes = 256 * 1024;
+inline constexpr std::size_t kFirstBytes = 4096;
 
 struct HttpQuestion {
   Url server;                            // its path is not used
   std::string target;                    // '/metrics?balancer=...'
   std::vector<base::Address> addresses;  // of server.host; at least one
   base::Seconds timeout{0.5};            // for all of it
-  // `status`: the body is thrown away, and one longer than kMostAnswerBytes is no fault.
-  enum class Want : std::uint8_t { all, status } want = Want::all;
+  // `beginning`: of the body the first kFirstBytes are kept, and one longer than kMostAnswerBytes is no fault.
+  enum class Want : std::uint8_t { all, beginning } want = Want::all;
 };
 
 struct HttpAnswer {
   unsigned status = 0;
+  std::string type;  // Content-Type; "" without one
   std::string body;
 };
 
@@ -45,8 +48,9 @@ struct HttpOutcome {
 
 class HttpClient {
  public:
-  // `slots`: questions that may be under way at once. The error names libcurl's reason.
-  static base::Result<HttpClient> create(std::size_t slots);
+  // `slots`: questions that may be under way at once; `trust`: who vouches for https hosts (ca_file, verify).
+  // The error names libcurl's reason.
+  static base::Result<HttpClient> create(std::size_t slots, const RelayConfig& trust);
   HttpClient(HttpClient&&) noexcept;
   HttpClient& operator=(HttpClient&&) noexcept;
   ~HttpClient();

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <utility>
 
+#include "balance/ground/host_answer.h"
 #include "loadprobe/base/clock.h"
 #include "loadprobe/base/text.h"
 
@@ -27,12 +28,24 @@ std::string cause_of(unsigned status) {
   return text;
 }
 
+// What speaks against the host in its answer to a web check; "" for nothing. A client's fault (a path that is not
+// there, a request that makes no sense) does not.
+std::string trouble_with(const HttpAnswer& answer) {
+  if (answer.status >= 500) return "HTTP status " + std::to_string(answer.status);
+  HostHead head;
+  head.status = static_cast<int>(answer.status);
+  head.headers.emplace_back("Content-Type", answer.type);
+  const std::optional<Judgement> judgement = judge(Wanted::anything, head, answer.body, Rest::none);
+  return judgement && judgement->answered == Answered::host_fault ? judgement->why : "";
+}
+
 }  // namespace
 
 base::Result<NetworkProber> NetworkProber::create(const std::vector<HostConfig>& hosts, const ProbeConfig& probe,
-                                                  Resolver& resolver, std::uint16_t port_mapper_port) {
+                                                  const RelayConfig& trust, Resolver& resolver,
+                                                  std::uint16_t port_mapper_port) {
   // Slot i is host i's probe, slot hosts + i its web check.
-  base::Result<HttpClient> http = HttpClient::create(probe.web_path.empty() ? hosts.size() : 2 * hosts.size());
+  base::Result<HttpClient> http = HttpClient::create(probe.web_path.empty() ? hosts.size() : 2 * hosts.size(), trust);
   if (!http) return http.error();
   return NetworkProber(hosts, probe, resolver, *std::move(http), port_mapper_port);
 }
@@ -113,7 +126,7 @@ void NetworkProber::ask_over_http(const Pending& pending, const std::vector<base
   if (pending.of == Outcome::Of::web) {
     slot += hosts_.size();
     question.target = probe_.web_path;
-    question.want = HttpQuestion::Want::status;
+    question.want = HttpQuestion::Want::beginning;
   } else {
     under_way_[index] = pending;
     question.server.scheme = Scheme::http;
@@ -147,10 +160,11 @@ void NetworkProber::hear(HttpOutcome outcome, base::Instant now) {
   }
   const HttpAnswer& answer = std::get<HttpAnswer>(outcome.what);
   if (!is_web) return hear_report(host, answer, now);
-  if (answer.status < 500) {
+  const std::string trouble = trouble_with(answer);
+  if (trouble.empty()) {
     ended_.push_back({host, of, WebAnswer{}});
   } else {
-    ended_.push_back({host, of, ProbeFailure{Failure::garbage, "HTTP status " + std::to_string(answer.status)}});
+    ended_.push_back({host, of, ProbeFailure{Failure::garbage, trouble}});
   }
 }
 

@@ -24,9 +24,10 @@ namespace balance {
 
 class NetworkProber final : public Prober {
  public:
-  // `resolver` is another's and must live longer.
+  // `trust`: who vouches for https hosts. `resolver` is another's and must live longer.
   static base::Result<NetworkProber> create(const std::vector<HostConfig>& hosts, const ProbeConfig& probe,
-                                            Resolver& resolver, std::uint16_t port_mapper_port = kPortMapperPort);
+                                            const RelayConfig& trust, Resolver& resolver,
+                                            std::uint16_t port_mapper_port = kPortMapperPort);
 
   void start_probe(const ProbeQuestion& question, base::Instant now) override;
   void start_web_check(std::size_t host, base::Instant now) override;

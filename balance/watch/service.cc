@@ -153,7 +153,7 @@ base::Status Service::open_table() {
 base::Status Service::begin_watching() {
   const Config& config = config_.config();
   raise_descriptor_limit(config.hosts.size());
-  base::Result<NetworkProber> prober = NetworkProber::create(config.hosts, config.probe, resolver_);
+  base::Result<NetworkProber> prober = NetworkProber::create(config.hosts, config.probe, config.relay, resolver_);
   if (!prober) return prober.error();
   prober_ = *std::move(prober);
   const Instant now = base::now();
@@ -260,7 +260,7 @@ base::Status Service::change_config(Instant now) {
   const Config& config = config_.config();
   const std::vector<std::optional<std::size_t>> places = places_before(config, watcher_->config());
   raise_descriptor_limit(config.hosts.size());
-  base::Result<NetworkProber> prober = NetworkProber::create(config.hosts, config.probe, resolver_);
+  base::Result<NetworkProber> prober = NetworkProber::create(config.hosts, config.probe, config.relay, resolver_);
   if (!prober) return prober.error();
   base::Result<Table> table = Table::create(files_.table, shape(), Table::Heritage{&*table_, places});
   if (!table) return table.error();

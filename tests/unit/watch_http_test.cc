@@ -30,7 +30,7 @@ HttpQuestion question_for(std::uint16_t port, double timeout = 5) {
 }
 
 HttpClient client(std::size_t slots = 1) {
-  base::Result<HttpClient> made = HttpClient::create(slots);
+  base::Result<HttpClient> made = HttpClient::create(slots, RelayConfig{});
   EXPECT_TRUE(made);
   return *std::move(made);
 }
@@ -223,12 +223,23 @@ TEST(HttpClient, TakesALongBodyForAnAnswerWhereTheStatusIsEnough) {
     }
   });
   HttpQuestion question = question_for(server.port());
-  question.want = HttpQuestion::Want::status;
+  question.want = HttpQuestion::Want::beginning;
   const HttpOutcome outcome = ask(question);
   const auto* answer = std::get_if<HttpAnswer>(&outcome.what);
   ASSERT_NE(answer, nullptr);
   EXPECT_EQ(answer->status, 404U);
-  EXPECT_EQ(answer->body, "");
+  EXPECT_EQ(answer->body, std::string(kFirstBytes, 'x'));
+}
+
+TEST(HttpClient, TellsTheContentType) {
+  Server server([](Connection& connection) {
+    connection.read_request();
+    connection.send("HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: 2\r\n\r\nok");
+  });
+  const HttpOutcome outcome = ask(question_for(server.port()));
+  const auto* answer = std::get_if<HttpAnswer>(&outcome.what);
+  ASSERT_NE(answer, nullptr);
+  EXPECT_EQ(answer->type, "text/html; charset=utf-8");
 }
 
 TEST(HttpClient, TellsAnAnswerCutShort) {

@@ -58,7 +58,8 @@ class Trial {
  public:
   explicit Trial(const HostConfig& host, const ProbeConfig& probe = patient(),
                  std::uint16_t port_mapper_port = kPortMapperPort, Resolver::Lookup lookup = Resolver::system_lookup)
-      : resolver_(std::move(lookup)), prober_(*NetworkProber::create({host}, probe, resolver_, port_mapper_port)) {}
+      : resolver_(std::move(lookup)),
+        prober_(*NetworkProber::create({host}, probe, RelayConfig{}, resolver_, port_mapper_port)) {}
 
   Outcome probe() {
     prober_.start_probe({0, 0x0123456789abcdefU, 42}, base::now());
@@ -290,6 +291,35 @@ TEST(NetworkProber, AWebPathThatFailsIsTold) {
   const ProbeFailure failure = failure_of(Trial(serving_at(server.port()), probe).web_check());
   EXPECT_EQ(failure.failure, Failure::garbage);
   EXPECT_EQ(failure.what, "HTTP status 503");
+}
+
+// mapserv says of most of its failures that all is well.
+TEST(NetworkProber, TakesMapServersPageOfItsOwnFailureForNoAnswer) {
+  Server server([](Connection& connection) {
+    connection.read_request();
+    connection.send(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<HTML>\n<HEAD><TITLE>MapServer Message"
+        "</TITLE></HEAD>\n<!-- MapServer version 8.0.0 -->\n<BODY BGCOLOR=\"#FFFFFF\">\nmsLoadMap(): Unable to access "
+        "file. "
+        "(/srv/world.map)\n</BODY></HTML>");
+  });
+  ProbeConfig probe = patient();
+  probe.web_path = "/cgi-bin/mapserv?map=WORLD&mode=map";
+  const ProbeFailure failure = failure_of(Trial(serving_at(server.port()), probe).web_check());
+  EXPECT_EQ(failure.failure, Failure::garbage);
+  EXPECT_EQ(failure.what, "MapServer Message");
+}
+
+TEST(NetworkProber, TakesMapServersPageOfAnEmptyRequestForAnAnswer) {
+  Server server([](Connection& connection) {
+    connection.read_request();
+    connection.send(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<HTML>\n<HEAD><TITLE>MapServer Message"
+        "</TITLE></HEAD>\n<BODY>\nNo query information to decode. QUERY_STRING is set, but empty.\n</BODY></HTML>");
+  });
+  ProbeConfig probe = patient();
+  probe.web_path = "/cgi-bin/mapserv";
+  EXPECT_TRUE(is_web_answer(Trial(serving_at(server.port()), probe).web_check()));
 }
 
 // Answers datagrams in a thread until it goes.
