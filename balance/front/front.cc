@@ -103,6 +103,11 @@ void Front::take_config(Refresh what, base::Instant now) {
   const Config& config = file_.config();
   base::Result<StateFiles> files = find_state(config.state_dir, config.file);
   if (!files) base::log(base::Level::error, "no shared table, choosing by weight", {{"cause", files.error().what}});
+  const bool is_news = !states_.empty() && ever_relays(config) && !ever_relays(states_.back().config);
+  if (is_news && relayer_ == nullptr && !door_.hand_over) {
+    base::log(base::Level::warning, "the configuration relays now, which this program cannot: restart it",
+              {{"config", config.file}});
+  }
   pending_ = Pending{config, files ? std::optional(*std::move(files)) : std::nullopt, now};
 }
 
