@@ -12,7 +12,7 @@ def lay_out(folder, balancer=""):
     """Fills `folder` (made if need be) and returns the environment of its mapserv. `balancer` is what the pages' forms
     put before /cgi-bin/mapserv: 'http://127.0.0.1:8080', or '' where a balancer stands on each host."""
     os.makedirs(os.path.join(folder, "tmp"), exist_ok=True)
-    for name, target in (("world", DATA), ("fonts", DATA)):
+    for name, target in (("world", DATA), ("fonts", DATA), ("field.asc", DATA), ("services.map", DATA)):
         os.symlink(os.path.join(target, name), os.path.join(folder, name))
     os.symlink(TEMPLATES, os.path.join(folder, "templates"))
     fill(os.path.join(DATA, "world.map"), os.path.join(folder, "world.map"), "@BALANCER@", balancer)
