@@ -7,8 +7,8 @@ set -eu -o pipefail
 
 demo=(g++ make pkg-config libboost-program-options-dev libcurl4-openssl-dev libfcgi-dev libgumbo-dev libmicrohttpd-dev
   cgi-mapserver mapserver-bin nginx-light python3 util-linux)
-full=("${demo[@]}" apache2 chromium chromium-driver clang clang-format clang-tidy cppcheck curl fcgiwrap iproute2 libapache2-mod-fcgid
-  libclang-rt-14-dev libgtest-dev lighttpd mandoc nftables prometheus-node-exporter shellcheck spawn-fcgi wrk)
+full=("${demo[@]}" apache2 chromium chromium-driver clang clang-format clang-tidy cppcheck curl fcgiwrap haproxy iproute2 libapache2-mod-fcgid
+  libclang-rt-14-dev libgtest-dev lighttpd mandoc nftables openssl prometheus-node-exporter shellcheck spawn-fcgi wrk)
 case ${1:-} in
   demo) wanted=("${demo[@]}") ;;
   full) wanted=("${full[@]}") ;;

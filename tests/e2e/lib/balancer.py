@@ -57,7 +57,8 @@ class Balancer:
 
     @property
     def url(self):
-        return f"http://{self.address}:{self.port}"
+        address = f"[{self.address}]" if ":" in self.address else self.address
+        return f"http://{address}:{self.port}"
 
     def configure(self):
         """Writes balance.conf; again after `lines`, `sections`, `host_options` or

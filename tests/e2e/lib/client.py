@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """An HTTP client that sends the bytes it is given and follows a redirect without touching them."""
 
+import contextlib
 import http.client
 import re
 import socket
@@ -31,8 +32,9 @@ class Answer:
         return host.strip("[]"), int(port or 80), target.encode("latin-1")
 
 
-def ask(address, port, target, *, method="GET", headers=(), body=b"", timeout=10.0):
-    """One request over a connection of its own. `target` (bytes) goes out as it is; Host is sent unless given."""
+def ask(address, port, target, *, method="GET", headers=(), body=b"", timeout=10.0, tls=None):
+    """One request over a connection of its own. `target` (bytes) goes out as it is; Host is sent unless given. `tls`: an
+    ssl.SSLContext, for https."""
     if isinstance(target, str):
         target = target.encode()
     began = time.monotonic()
@@ -43,7 +45,10 @@ def ask(address, port, target, *, method="GET", headers=(), body=b"", timeout=10
     if body:
         lines.append(b"Content-Length: %d" % len(body))
     lines += [b"Connection: close", b"", b""]
-    with socket.create_connection((address, port), timeout=timeout) as connection:
+    with contextlib.ExitStack() as stack:
+        connection = stack.enter_context(socket.create_connection((address, port), timeout=timeout))
+        if tls:
+            connection = stack.enter_context(tls.wrap_socket(connection))
         connection.sendall(b"\r\n".join(lines) + body)
         response = http.client.HTTPResponse(connection, method=method)
         try:

@@ -31,6 +31,7 @@ PARAMETERS = """
     fastcgi_param SERVER_ADDR $server_addr;
     fastcgi_param SERVER_PORT $server_port;
     fastcgi_param SERVER_NAME $server_addr;
+    fastcgi_param HTTPS $https if_not_empty;
 """
 
 
@@ -85,10 +86,11 @@ class WebServer:
 
 class Nginx(WebServer):
     """keep_connections: 0 opens one for each request; else so many are kept to each FastCGI socket. temporary_files:
-    whether it takes what a slow client does not yet (up to 1 GB each)."""
+    whether it takes what a slow client does not yet (up to 1 GB each). tls: (certificate, key) files, for https."""
 
-    def __init__(self, *where, keep_connections=0, temporary_files=True, **how):
+    def __init__(self, *where, keep_connections=0, temporary_files=True, tls=None, **how):
         super().__init__(*where, **how)
+        self.tls = tls
         self.keep_connections = keep_connections
         self.temporary_files = temporary_files
 
@@ -104,6 +106,9 @@ class Nginx(WebServer):
             f"    fastcgi_pass {target};\n    {keep}{PARAMETERS}"
             f"    fastcgi_param SCRIPT_NAME $script{number};\n    fastcgi_param PATH_INFO $path{number};\n  }}\n"
         )
+
+    def _certificate(self):
+        return f"  ssl_certificate {self.tls[0]};\n  ssl_certificate_key {self.tls[1]};\n" if self.tls else ""
 
     def configuration(self):
         numbered = list(enumerate(self.routes))
@@ -128,7 +133,7 @@ class Nginx(WebServer):
             f"log_format raw escape=none '$msec $status $request_method $request_uri';\n"
             f"access_log {self.access_log} raw;\n"
             f"types {{ image/png png; image/jpeg jpg; text/html html; }}\n{upstreams}"
-            f"server {{\n  listen {self.authority};\n  server_name _;\n  client_max_body_size 64m;\n"
+            f"server {{\n  listen {self.authority}{' ssl' if self.tls else ''};\n{self._certificate()}  server_name _;\n  client_max_body_size 64m;\n"
             f"{headers}{locations}{files}{front}}}\n}}\n"
         )
 
