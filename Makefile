@@ -114,7 +114,7 @@ units:  ## unit and stress tests alone, without installing anything
 check-asan:  ## unit and stress tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(MAKE) units BUILD=build/asan  CXXFLAGS='-O1 -g -fno-omit-frame-pointer' SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all' STATIC=
 # Threads are in the gateway's crew, the relay, the table's readers and the resolver; the rest has one.
-threaded := $(addprefix tests/unit/,crew_test.cc front_test.cc decide_test.cc table_test.cc watch_resolver_test.cc)
+threaded := $(addprefix tests/unit/,$(addsuffix _test.cc,crew front decide table in_flight relay watch_resolver))
 check-tsan:  ## unit tests of what has threads, and stress tests, under ThreadSanitizer
 	$(MAKE) units UNIT='$(threaded)' BUILD=build/tsan CXXFLAGS='-O1 -g' SANITIZE=-fsanitize=thread STATIC=
 fuzz:  ## feed the parsers and the table with damaged input, FUZZ_SECONDS (30) each; with clang
@@ -126,7 +126,7 @@ fuzzers: $(fuzzers)
 .PHONY: fuzz fuzzers
 bench: deps  ## what it costs: ratios and shares, beside what is wanted of them
 	$(MAKE) $(JOBS) all $(benches)
-	BUILD=$(BUILD) python3 -B tests/bench/bench.py
+	BUILD=$(BUILD) python3 -B tests/bench/bench.py; status=$$?; BUILD=$(BUILD) python3 -B tests/bench/relay_bench.py && exit $$status
 full: test lint check-asan check-tsan fuzz  ## everything, by hand
 	tests/fresh_debian.sh
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -102,14 +103,19 @@ class Relay : public ::testing::Test {
     raw.method = method;
     raw.content_type = type;
     raw.content_length = content_length_;
+    relay(raw, *exchange_);
+    return exchange_->answer;
+  }
+
+  // Any thread may call it.
+  void relay(RawRequest& raw, Exchange& exchange) {
     raw.remote_addr = "192.0.2.7";
     Request request = request_of(raw, config_);
-    RelayJob job{*exchange_, raw, request, config_, table_ ? &*table_ : nullptr, Decision{}, Draw{1}};
+    RelayJob job{exchange, raw, request, config_, table_ ? &*table_ : nullptr, Decision{}, Draw{1}};
     job.decision->plan.action = Action::relay;
     for (std::size_t i = 0; i < config_.hosts.size(); ++i) job.decision->choice.hosts.push_back(i);
     job.decision->host = 0;
     relayer_->relay(std::move(job));
-    return exchange_->answer;
   }
 
   void make_table() {
@@ -542,6 +548,29 @@ TEST_F(Relay, AConnectionIsUsedAgain) {
   configure("host = a http://127.0.0.1:" + std::to_string(server.port()) + " probe=none\n");
   for (int i = 0; i < 5; ++i) EXPECT_EQ(body_of(ask(kGetMap)), kPng);
   EXPECT_EQ(connections, 1);
+}
+
+TEST_F(Relay, ManyThreadsRelayAtOnce) {
+  const Host host(picture());
+  configure("host = dead http://127.0.0.1:1 probe=none\n" + host.line("b"), "response-timeout = 10s\n");
+  make_table();
+  std::atomic<int> fine = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 8; ++i) {
+      threads.emplace_back([&] {
+        for (int k = 0; k < 5; ++k) {
+          MemoryExchange exchange(std::vector<std::string>{}, "");
+          RawRequest raw = get(kGetMap);
+          relay(raw, exchange);
+          if (body_of(exchange.answer) == kPng) ++fine;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(fine, 40);
+  EXPECT_EQ(host.requests(), 40);
+  EXPECT_EQ(table_->live(1, base::now()).in_flight, 0U);
 }
 
 TEST_F(Relay, AKeptConnectionThatTheHostHasClosedIsNoFailure) {
