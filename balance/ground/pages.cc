@@ -185,30 +185,33 @@ Document document(Page which, Format format, Values values) {
 }
 
 std::string html_escaped(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (const char c : text) {
+  const auto code_of = [](char c) -> std::string_view {
     switch (c) {
       case '&':
-        out += "&amp;";
-        break;
+        return "&amp;";
       case '<':
-        out += "&lt;";
-        break;
+        return "&lt;";
       case '>':
-        out += "&gt;";
-        break;
+        return "&gt;";
       case '"':
-        out += "&quot;";
-        break;
+        return "&quot;";
       case '\'':
-        out += "&#39;";
-        break;
+        return "&#39;";
       default:
-        out += c;
+        return "";
     }
+  };
+  std::string out;
+  constexpr std::size_t kUsualGrowth = 64;
+  out.reserve(text.size() + kUsualGrowth);
+  std::size_t copied = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const std::string_view code = code_of(text[at]);
+    if (code.empty()) continue;
+    out.append(text.substr(copied, at - copied)).append(code);
+    copied = at + 1;
   }
-  return out;
+  return out.append(text.substr(copied));
 }
 
 std::string json_escaped(std::string_view text) {

@@ -14,7 +14,7 @@ namespace {
 std::string decoded(std::string_view parameter) {
   std::string text(parameter);
   std::ranges::replace(text, '+', ' ');
-  text = percent_decoded(text);
+  if (text.find('%') != std::string::npos) text = percent_decoded(text);
   text.resize(std::min(text.find('\0'), text.size()));
   return text;
 }
@@ -22,6 +22,7 @@ std::string decoded(std::string_view parameter) {
 }  // namespace
 
 Query::Query(std::string_view text) {
+  parameters_.reserve(static_cast<std::size_t>(std::ranges::count(text, '&')) + 1);
   for (std::size_t start = 0; start < text.size();) {
     const std::size_t end = std::min(text.find('&', start), text.size());
     const std::string parameter = decoded(text.substr(start, end - start));

@@ -47,7 +47,7 @@ std::string_view phrase_of(int status) {
 }
 
 bool is_one_line(std::string_view text) {
-  return text.find_first_of(std::string_view("\r\n\0", 3)) == std::string_view::npos;
+  return std::ranges::none_of(text, [](char c) { return c == '\r' || c == '\n' || c == '\0'; });
 }
 
 void add_cors(Reply& reply, const Config& config) {
@@ -126,7 +126,10 @@ Plan plan_of(Class c, const Config& config, Relaying relaying) {
 }  // namespace
 
 std::string to_cgi(const Reply& reply, Method method) {
-  std::string out = "Status: " + std::to_string(reply.status);
+  std::string out;
+  constexpr std::size_t kUsualHeadBytes = 2048;
+  out.reserve(kUsualHeadBytes + reply.body.size());
+  out.append("Status: ").append(std::to_string(reply.status));
   assert(is_one_line(reply.phrase));
   out.append(1, ' ').append(reply.phrase.empty() ? phrase_of(reply.status) : reply.phrase).append("\r\n");
   for (const auto& [name, value] : reply.headers) {
@@ -241,6 +244,8 @@ Reply redirect(const Request& request, const HostConfig& host, const Config& con
   std::string body = "<!DOCTYPE html>\n<title>Moved for now</title>\n<p><a href=\"" + html_escaped(target) +
                      "\">The answer is here.</a></p>\n";
   Reply reply;
+  constexpr std::size_t kMostHeaders = 8;
+  reply.headers.reserve(kMostHeaders);
   reply.status = action == Action::redirect_307 ? 307 : 302;
   reply.headers.emplace_back("Location", std::move(target));
   reply.headers.emplace_back("Cache-Control", "no-store");

@@ -115,10 +115,11 @@ std::optional<base::Address> forwarded_address(std::string_view text) {
 // Of a list that proxies append to, what the nearest one wrote: the only one that is trusted.
 std::string_view last_of(std::string_view list) { return base::trim(list.substr(list.rfind(',') + 1)); }
 
-// REMOTE_ADDR, or if that is a trusted proxy the last in X-Forwarded-For that is not one.
-std::optional<base::Address> client_of(const RawRequest& raw, const Config& config) {
-  std::optional<base::Address> client = base::parse_address(raw.remote_addr);
-  if (raw.x_forwarded_for.empty()) return client;
+// The peer (REMOTE_ADDR), or if that is a trusted proxy the last in X-Forwarded-For that is not one.
+std::optional<base::Address> client_of(const std::optional<base::Address>& peer, const RawRequest& raw,
+                                       const Config& config) {
+  if (raw.x_forwarded_for.empty()) return peer;
+  std::optional<base::Address> client = peer;
   const std::vector<std::string_view> list = base::split(raw.x_forwarded_for, ',');
   for (auto said = list.rbegin(); said != list.rend() && client && contains(config.trusted_proxies, *client); ++said) {
     const std::optional<base::Address> address = forwarded_address(*said);
@@ -184,6 +185,8 @@ std::size_t location_bytes(const Request& request, const Config& config) {
 
 RawRequest raw_request(const char* const* variables) {
   RawRequest raw;
+  constexpr std::size_t kUsualHeaders = 16;
+  raw.headers.reserve(kUsualHeaders);
   for (; *variables != nullptr; ++variables) {
     const std::string_view text(*variables);
     const std::size_t end = text.find('=');
@@ -224,7 +227,7 @@ Result<Request> parse_request(const RawRequest& raw, const Config& config) {
   request.self =
       self_of(raw, on_https ? Scheme::https : Scheme::http, from_trusted_proxy ? Peer::trusted_proxy : Peer::anybody);
   request.client_on_https = on_https || (config.public_url && config.public_url->scheme == Scheme::https);
-  request.client = client_of(raw, config);
+  request.client = client_of(peer, raw, config);
   request.has_origin = !raw.origin.empty();
   request.content_type = raw.content_type;
   request.asked_headers = header_list(raw.access_control_request_headers);

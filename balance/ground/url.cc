@@ -3,6 +3,7 @@
 #include "balance/ground/url.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "loadprobe/base/network.h"
@@ -20,7 +21,7 @@ constexpr std::size_t kLongestName = 253;  // RFC 1035 2.3.4, without the dot at
 constexpr std::size_t kLongestLabel = 63;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return base::lower(c) >= 'a' && base::lower(c) <= 'z'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 int hex_digit(char c) {
   if (is_digit(c)) return c - '0';
@@ -32,11 +33,17 @@ void append_code(std::string& out, unsigned char byte) {
   out.append(1, '%').append(1, kHex[byte >> 4]).append(1, kHex[byte & 15]);
 }
 
-bool may_stand_in_uri(char c) {
+// Looked up for every byte of every request.
+constexpr std::array<bool, 256> kMayStandInUri = [] {
   constexpr std::string_view kForbidden = "\"<>\\^`{|}#";
-  const auto byte = static_cast<unsigned char>(c);
-  return byte > 0x20 && byte < 0x7F && kForbidden.find(c) == std::string_view::npos;
-}
+  std::array<bool, 256> may{};
+  for (unsigned byte = 0x21; byte < 0x7F; ++byte) {
+    may[byte] = kForbidden.find(static_cast<char>(byte)) == std::string_view::npos;
+  }
+  return may;
+}();
+
+bool may_stand_in_uri(char c) { return kMayStandInUri[static_cast<unsigned char>(c)]; }
 
 // Of a segment of a path (RFC 3986 3.3).
 bool may_stand_in_segment(char c) {
@@ -51,7 +58,7 @@ bool is_label(std::string_view label) {
 
 // Programs read 'a.10' and '0x7f000001' as (odd) IPv4 addresses: only true ones are taken.
 bool looks_like_ipv4(std::string_view last_label) {
-  return std::ranges::all_of(last_label, is_digit) || base::lower(last_label).starts_with("0x");
+  return std::ranges::all_of(last_label, is_digit) || base::same_ignoring_case(last_label.substr(0, 2), "0x");
 }
 
 Result<std::string> parse_name(std::string_view name) {
@@ -189,6 +196,7 @@ bool same_server(const Url& a, const Url& b) {
 }
 
 std::string safe_in_header(std::string_view text) {
+  if (std::ranges::all_of(text, may_stand_in_uri)) return std::string(text);
   std::string out;
   out.reserve(text.size());
   for (const char c : text) {
@@ -220,6 +228,7 @@ int byte_of_code(std::string_view text, std::size_t at) {
 }
 
 std::string percent_decoded(std::string_view text) {
+  if (text.find('%') == std::string_view::npos) return std::string(text);
   std::string out;
   out.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
