@@ -18,6 +18,8 @@ std::string_view name_of(Class c) {
       return "document";
     case Class::long_:
       return "long";
+    case Class::cors:
+      return "cors";
     case Class::image:
       return "image";
     case Class::data:

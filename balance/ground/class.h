@@ -17,11 +17,12 @@ enum class Class : std::uint8_t {
   private_,  // credentials do not follow a change of host
   document,  // capabilities and the like: they name the server that wrote them
   long_,     // a Location too long for web servers
+  cors,      // a page's script or canvas is to read the answer: it may not after a redirect, unless the host says so
   image,     // GetMap, mode=map, tile, legend ...
   data,      // GetFeature, GetCoverage, GetFeatureInfo ...
   page,      // mode=browse, queries, templates; no mode
 };
-inline constexpr std::size_t kClasses = 9;
+inline constexpr std::size_t kClasses = 10;
 std::string_view name_of(Class c);  // 'options', 'body', ... 'private', 'long'
 
 }  // namespace balance

@@ -91,6 +91,15 @@ std::string why_private(const Question& question, const Config& config) {
   return "";
 }
 
+// What a browser checks by CORS, or refuses to redirect: "" if nothing. A page of the balancer's own origin sends no
+// Origin with a GET, but its request is one as soon as it is redirected to a host; that it is a script's, browsers say
+// to servers on https and on the same machine (Fetch Metadata).
+std::string why_cors(const Question& question) {
+  const std::string_view mode = question.sec_fetch_mode;
+  if (mode == "cors" || mode == "same-origin") return "Sec-Fetch-Mode: " + std::string(mode);
+  return mode.empty() && !question.origin.empty() ? "Origin" : "";
+}
+
 bool is_below(std::string_view path, std::string_view prefix) {
   if (!path.starts_with(prefix)) return false;
   return prefix.ends_with('/') || path.size() == prefix.size() || path[prefix.size()] == '/';
@@ -181,6 +190,8 @@ Verdict classify(const Question& question, const Config& config) {
   if (verdict.class_ != Class::document && question.location_bytes > config.long_bytes) {
     return instead(Class::long_, "Location of " + std::to_string(question.location_bytes) + " bytes");
   }
+  if (verdict.class_ == Class::document) return verdict;
+  if (std::string why = why_cors(question); !why.empty()) return instead(Class::cors, std::move(why));
   return verdict;
 }
 

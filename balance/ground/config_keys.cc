@@ -286,6 +286,7 @@ constexpr std::array<Choice<Class>, kClasses - 1> kAnswerKeys = {{
     {"answer.private", Class::private_},
     {"answer.document", Class::document},
     {"answer.long", Class::long_},
+    {"answer.cors", Class::cors},
     {"answer.image", Class::image},
     {"answer.data", Class::data},
     {"answer.page", Class::page},

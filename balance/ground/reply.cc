@@ -87,6 +87,7 @@ Action default_action(Class c, Mode mode, Relaying relaying) {
     case Class::private_:
     case Class::document:
     case Class::long_:
+    case Class::cors:
       return can_relay ? Action::relay : Action::redirect_302;
     case Class::image:
     case Class::data:

@@ -41,6 +41,7 @@ constexpr std::array kVariables = {
     Variable{"HTTP_X_FORWARDED_PROTO", &RawRequest::x_forwarded_proto},
     Variable{"HTTP_ACCESS_CONTROL_REQUEST_METHOD", &RawRequest::access_control_request_method},
     Variable{"HTTP_ACCESS_CONTROL_REQUEST_HEADERS", &RawRequest::access_control_request_headers},
+    Variable{"HTTP_SEC_FETCH_MODE", &RawRequest::sec_fetch_mode},
 };
 
 Method method_of(std::string_view text) {
@@ -228,7 +229,6 @@ Result<Request> parse_request(const RawRequest& raw, const Config& config) {
       self_of(raw, on_https ? Scheme::https : Scheme::http, from_trusted_proxy ? Peer::trusted_proxy : Peer::anybody);
   request.client_on_https = on_https || (config.public_url && config.public_url->scheme == Scheme::https);
   request.client = client_of(peer, raw, config);
-  request.has_origin = !raw.origin.empty();
   request.content_type = raw.content_type;
   request.asked_headers = header_list(raw.access_control_request_headers);
   const std::string decoded_path = percent_decoded(request.path);
@@ -238,6 +238,8 @@ Result<Request> parse_request(const RawRequest& raw, const Config& config) {
                               .path = decoded_path,
                               .authorization = raw.authorization,
                               .cookie = raw.cookie,
+                              .origin = raw.origin,
+                              .sec_fetch_mode = raw.sec_fetch_mode,
                               .location_bytes = location_bytes(request, config)},
                              config);
   request.class_ = verdict.class_;

@@ -26,7 +26,7 @@ struct RawRequest {
   std::string_view content_type, content_length;
   std::string_view host, origin, authorization, cookie, user_agent;  // HTTP_*
   std::string_view x_forwarded_for, x_forwarded_proto;               // HTTP_X_FORWARDED_*
-  std::string_view access_control_request_method, access_control_request_headers;
+  std::string_view access_control_request_method, access_control_request_headers, sec_fetch_mode;
 
   // Every HTTP_* variable, those above too: name without 'HTTP_', as it came ('ACCEPT_LANGUAGE'). In the order of the
   // gateway; of two with one name the first counts.
@@ -53,9 +53,8 @@ struct Request {
   Url self;
   bool client_on_https = false;         // HTTPS=on, or X-Forwarded-Proto of a trusted proxy, or public-url is https
   std::optional<base::Address> client;  // REMOTE_ADDR, or what trusted proxies say of it
-  bool has_origin = false;
-  std::string content_type;   // of a body
-  std::string asked_headers;  // Access-Control-Request-Headers, if it is a well-formed list, else ""
+  std::string content_type;             // of a body
+  std::string asked_headers;            // Access-Control-Request-Headers, if it is a well-formed list, else ""
   Class class_ = Class::page;
   Class content = Class::page;     // document, image, data or page: what the query asks for, whatever the class
   std::string why;                 // of the class, one phrase: 'request=GetMap'
@@ -70,6 +69,7 @@ struct Question {
   std::string_view path_info;  // encoded or not; "" or '/...'
   std::string_view path;       // the whole path, decoded
   std::string_view authorization, cookie;
+  std::string_view origin, sec_fetch_mode;
   std::size_t location_bytes = 0;  // with the longest public URL of the pool
 };
 struct Verdict {

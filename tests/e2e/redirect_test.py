@@ -13,6 +13,7 @@ from lib.balancer import Balancer
 from lib.case import MAP, SceneCase, stay, wait_until_usable
 
 HTTPS = ("X-Forwarded-Proto", "https")
+ORIGIN = ("Origin", "https://gis.example.org")
 
 
 def has_ipv6():
@@ -170,13 +171,22 @@ class Configurations(SceneCase):
         balancer = self.balancer(lines="trusted-proxies = 127.0.0.1\nallow-downgrade = yes\n").start()
         self.assertEqual(self.ask(balancer, headers=[HTTPS]).status, 302)
 
-    def test_cross_origin_headers_are_as_configured(self):
-        every = self.ask(self.balancer().start(), headers=[("Origin", "https://gis.example.org")])
-        self.assertEqual(every.header("Access-Control-Allow-Origin"), "*")
+    def test_what_a_script_is_to_read_is_relayed_whatever_the_hosts_allow(self):
+        balancer = self.balancer().start()
+        for headers in ([ORIGIN], [("Sec-Fetch-Mode", "cors")]):
+            answer = self.ask(balancer, headers=headers)
+            self.assertEqual((answer.status, answer.header("Content-Type")), (200, "image/png"))
+            self.assertEqual(answer.header("Access-Control-Allow-Origin"), "*")
+        self.assertEqual(self.ask(balancer, headers=[("Sec-Fetch-Mode", "no-cors")]).status, 302)
+
+    def test_what_a_script_is_to_read_is_redirected_where_that_is_configured(self):
+        for line in ("answer.cors = redirect\n", "mode = redirect\n"):
+            answer = self.ask(self.balancer(lines=line).start(), headers=[ORIGIN])
+            self.assertEqual((answer.status, answer.header("Access-Control-Allow-Origin")), (302, "*"))
 
     def test_cross_origin_headers_can_be_left_out(self):
-        balancer = self.balancer(lines="cors-origin = none\n").start()
-        none = self.ask(balancer, headers=[("Origin", "https://gis.example.org")])
+        balancer = self.balancer(lines="cors-origin = none\nanswer.cors = redirect\n").start()
+        none = self.ask(balancer, headers=[ORIGIN])
         self.assertEqual((none.status, none.header("Access-Control-Allow-Origin")), (302, None))
 
     def test_weights_are_kept_and_0_drains(self):

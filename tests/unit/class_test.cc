@@ -268,6 +268,50 @@ TEST(Class, ALongDocumentStaysADocument) {
   EXPECT_EQ(class_of("mode=browse&x=" + std::string(9000, 'y')), Class::long_);
 }
 
+TEST(Class, WhatAScriptIsToReadIsCors) {
+  for (const char* query : {"REQUEST=GetMap", "REQUEST=GetFeature", "mode=browse", ""}) {
+    RawRequest raw = get(query);
+    raw.origin = "https://gis.example.org";
+    EXPECT_EQ(class_of(raw), Class::cors) << query;
+    EXPECT_EQ(request_of(raw).why, "Origin");
+    raw.origin = "null";
+    EXPECT_EQ(class_of(raw), Class::cors) << query;
+  }
+}
+
+TEST(Class, AScriptOfTheBalancersOwnOriginIsKnownByItsFetchMode) {
+  const auto of = [](std::string_view mode, std::string_view origin) {
+    RawRequest raw = get("REQUEST=GetMap");
+    raw.sec_fetch_mode = mode;
+    raw.origin = origin;
+    return class_of(raw);
+  };
+  EXPECT_EQ(of("cors", ""), Class::cors);
+  EXPECT_EQ(of("same-origin", ""), Class::cors);
+  EXPECT_EQ(of("cors", "https://gis.example.org"), Class::cors);
+  // Pictures and pages are shown wherever they come from.
+  EXPECT_EQ(of("no-cors", ""), Class::image);
+  EXPECT_EQ(of("navigate", ""), Class::image);
+  EXPECT_EQ(of("navigate", "https://gis.example.org"), Class::image);
+  EXPECT_EQ(of("nonsense", ""), Class::image);
+}
+
+TEST(Class, CorsComesAfterWhatIsRelayedForAnotherReason) {
+  RawRequest raw = get("REQUEST=GetCapabilities");
+  raw.origin = "https://gis.example.org";
+  EXPECT_EQ(class_of(raw), Class::document);
+  raw.query_string = "mode=map&id=17";
+  EXPECT_EQ(class_of(raw), Class::cors);
+  EXPECT_TRUE(request_of(raw).is_page_follow_up);
+  EXPECT_EQ(request_of(raw).content, Class::image);
+  raw.cookie = "JSESSIONID=1";
+  EXPECT_EQ(class_of(raw), Class::private_);
+  raw.method = "POST";
+  EXPECT_EQ(class_of(raw), Class::body);
+  raw.method = "OPTIONS";
+  EXPECT_EQ(class_of(raw), Class::options);
+}
+
 TEST(Class, FollowUpsOfAPageAreKnown) {
   const auto follows = [](std::string_view query) { return request_of(get(query)).is_page_follow_up; };
   for (const char* query : {"mode=browse&id=1796016566374", "ID=17&zoom=2", "mode=map&queryfile=/tmp/17.qy",
@@ -294,7 +338,7 @@ TEST(Class, SaysWhy) {
 TEST(Class, HasANameForEach) {
   std::string names;
   for (std::size_t i = 0; i < kClasses; ++i) names.append(name_of(static_cast<Class>(i))).append(" ");
-  EXPECT_EQ(names, "options body artifact private document long image data page ");
+  EXPECT_EQ(names, "options body artifact private document long cors image data page ");
 }
 
 }  // namespace

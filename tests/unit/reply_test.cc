@@ -23,6 +23,12 @@ RawRequest with_credentials() {
   return raw;
 }
 
+RawRequest with_origin() {
+  RawRequest raw = get("REQUEST=GetMap");
+  raw.origin = "https://gis.example.org";
+  return raw;
+}
+
 TEST(ToCgi, WritesStatusHeadersAndBody) {
   Reply reply;
   reply.status = 302;
@@ -120,6 +126,7 @@ TEST(Plan, InAutoRedirectsAllThatARedirectCanServe) {
   }
   EXPECT_EQ(plan_of(get("mode=map&x=" + std::string(9000, 'y')), "").action, Action::redirect_302);
   EXPECT_EQ(plan_of(with_credentials(), "").action, Action::redirect_302);
+  EXPECT_EQ(plan_of(with_origin(), "").action, Action::redirect_302);
   EXPECT_EQ(plan_of(with_method("HEAD"), "").action, Action::redirect_302);
   EXPECT_EQ(plan_of(with_method("POST"), "").action, Action::redirect_307);
   EXPECT_EQ(plan_of(with_method("PUT"), "").action, Action::redirect_307);
@@ -133,6 +140,7 @@ TEST(Plan, InAutoRelaysWhatARedirectHarmsIfItCan) {
   EXPECT_EQ(plan_of(get("mode=map&x=" + std::string(9000, 'y')), "", Relaying::built_in).action, Action::relay);
   EXPECT_EQ(plan_of(with_credentials(), "", Relaying::built_in).action, Action::relay);
   EXPECT_EQ(plan_of(with_method("POST"), "", Relaying::built_in).action, Action::relay);
+  EXPECT_EQ(plan_of(with_origin(), "", Relaying::built_in).action, Action::relay);
   EXPECT_EQ(plan_of(get("REQUEST=GetMap"), "", Relaying::built_in).action, Action::redirect_302);
   EXPECT_EQ(plan_of(with_method("OPTIONS"), "", Relaying::built_in).action, Action::answer_options);
 }
@@ -141,6 +149,7 @@ TEST(Plan, ModeRedirectNeverRelays) {
   for (const Relaying relaying : {Relaying::absent, Relaying::built_in}) {
     EXPECT_EQ(plan_of(get("REQUEST=GetCapabilities"), "mode = redirect\n", relaying).action, Action::redirect_302);
     EXPECT_EQ(plan_of(with_credentials(), "mode = redirect\n", relaying).action, Action::redirect_302);
+    EXPECT_EQ(plan_of(with_origin(), "mode = redirect\n", relaying).action, Action::redirect_302);
     EXPECT_EQ(plan_of(with_method("POST"), "mode = redirect\n", relaying).action, Action::redirect_307);
     EXPECT_EQ(plan_of(with_method("OPTIONS"), "mode = redirect\n", relaying).action, Action::answer_options);
   }
@@ -162,6 +171,7 @@ TEST(Plan, AnAnswerSettingComesBeforeTheMode) {
   EXPECT_EQ(refused.setting, "answer.image");
   EXPECT_EQ(plan_of(get("mode=map"), "mode = relay\nanswer.image = redirect\n").action, Action::redirect_302);
   EXPECT_EQ(plan_of(get("mode=map"), "answer.image = 307\n").action, Action::redirect_307);
+  EXPECT_EQ(plan_of(with_origin(), "answer.cors = redirect\n", Relaying::built_in).action, Action::redirect_302);
   EXPECT_EQ(plan_of(with_method("POST"), "mode = relay\nanswer.body = 307\n").action, Action::redirect_307);
   EXPECT_EQ(plan_of(with_method("POST"), "answer.body = relay\n").setting, "answer.body");
   EXPECT_EQ(plan_of(with_credentials(), "answer.private = relay\n").setting, "answer.private");

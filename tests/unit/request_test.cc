@@ -27,6 +27,7 @@ TEST(RawRequest, TakesWhatItKnowsOfTheEnvironment) {
                                    "HTTP_X_FORWARDED_HOST=evil.example.com",
                                    "HTTP_COOKIE=a=b; c=d",
                                    "HTTP_ACCESS_CONTROL_REQUEST_HEADERS=x-a",
+                                   "HTTP_SEC_FETCH_MODE=cors",
                                    "REQUEST_METHOD=POST",
                                    "nonsense",
                                    "=x",
@@ -41,6 +42,7 @@ TEST(RawRequest, TakesWhatItKnowsOfTheEnvironment) {
   EXPECT_EQ(raw.host, "maps.example.org");
   EXPECT_EQ(raw.cookie, "a=b; c=d");
   EXPECT_EQ(raw.access_control_request_headers, "x-a");
+  EXPECT_EQ(raw.sec_fetch_mode, "cors");
   EXPECT_EQ(raw.authorization, "");
 }
 
@@ -238,13 +240,6 @@ TEST(Request, KeepsAskedHeadersThatAreAList) {
     EXPECT_EQ(asked(bad), "") << bad;
   const std::string endless(5000, 'a');
   EXPECT_EQ(asked(endless), "");
-}
-
-TEST(Request, KnowsWhetherAPageOfAnotherOriginAsks) {
-  RawRequest raw = get("");
-  EXPECT_FALSE(request_of(raw).has_origin);
-  raw.origin = "null";
-  EXPECT_TRUE(request_of(raw).has_origin);
 }
 
 }  // namespace
