@@ -126,6 +126,23 @@ fuzz:  ## feed the parsers and the table with damaged input, FUZZ_SECONDS (30) e
 FUZZ_CXX ?= clang++
 fuzzers: $(fuzzers)
 .PHONY: fuzz fuzzers
+.PHONY: test-clients clients-qgis
+test-clients: $(BUILD)/clients/installed  ## real clients in every mode, from curl to OpenLayers in Chromium; installs them
+	tests/deps.sh clients
+	$(MAKE) $(JOBS) all
+	BUILD=$(BUILD) $(DEBIAN_PYTHON) -B tests/run.py clients
+clients-qgis:  ## the same with QGIS, which is large
+	tests/deps.sh qgis
+	$(MAKE) $(JOBS) all
+	BUILD=$(BUILD) $(DEBIAN_PYTHON) -B tests/run.py qgis
+# The one that Debian's modules are for.
+DEBIAN_PYTHON ?= /usr/bin/python3
+$(BUILD)/clients/installed: tests/clients/package.json
+	tests/deps.sh clients
+	@mkdir -p $(@D)
+	cp $< $(@D)
+	cd $(@D) && npm install --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error
+	touch $@
 bench: deps  ## what it costs: ratios and shares, beside what is wanted of them
 	$(MAKE) $(JOBS) all $(benches)
 	BUILD=$(BUILD) python3 -B tests/bench/bench.py; status=$$?; BUILD=$(BUILD) python3 -B tests/bench/relay_bench.py && exit $$status

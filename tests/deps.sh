@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Installs the Debian 12 packages that are missing; lists them first. An installed server does not start by it.
-# Usage: deps.sh demo|full      demo: to build and to run `make demo`; full: also all tests and lint
+# Usage: deps.sh demo|full|clients|qgis      demo: to build and to run `make demo`; full: also all tests and lint;
+#                                            clients: what `make test-clients` drives; qgis: what `make clients-qgis` does
 # Exit status: 0 all there, 1 an installation failed, 2 something is missing and this is not root (what to do is said)
 set -eu -o pipefail
 
@@ -9,11 +10,16 @@ demo=(g++ make pkg-config libboost-program-options-dev libcurl4-openssl-dev libf
   cgi-mapserver mapserver-bin nginx-light python3 util-linux)
 full=("${demo[@]}" apache2 chromium chromium-driver clang clang-format clang-tidy cppcheck curl fcgiwrap haproxy iproute2 libapache2-mod-fcgid
   libclang-rt-14-dev libgtest-dev lighttpd mandoc nftables openssl prometheus-node-exporter shellcheck spawn-fcgi wrk)
+clients=("${demo[@]}" apache2 chromium chromium-driver curl gdal-bin lighttpd mapcache-cgi mapcache-tools mapproxy nodejs
+  python3-owslib python3-pil python3-requests wget)
+command -v npm > /dev/null || clients+=(npm)  # some packages of nodejs bring it
 case ${1:-} in
   demo) wanted=("${demo[@]}") ;;
   full) wanted=("${full[@]}") ;;
+  clients) wanted=("${clients[@]}") ;;
+  qgis) wanted=("${demo[@]}" apache2 lighttpd python3-pil python3-qgis) ;;
   *)
-    echo "usage: deps.sh demo|full" >&2
+    echo "usage: deps.sh demo|full|clients|qgis" >&2
     exit 2
     ;;
 esac

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs test suites and counts: run.py unit|stress|fuzz|e2e ...   (BUILD names the build folder; default build)
+"""Runs test suites and counts: run.py unit|stress|fuzz|e2e|clients|qgis ...   (BUILD names the build folder; default build)
 
   unit    the GoogleTest program
   stress  each program of tests/stress, one test each
   fuzz    each program of tests/fuzz on its corpus and what it makes of it, FUZZ_SECONDS (30) long, one test each
-  e2e     each tests/*/*_test.py in a process of its own, with real servers
+  e2e     each tests/*/*_test.py but those of clients in a process of its own, with real servers
+  clients tests/clients/clients_test.py: real clients against the balancer; qgis: QGIS alone
 
 The last line is 'N passed, N failed' and ', N skipped' where some were; exit status 0 only if some passed and none
 failed. E2E=NAME,... runs only tests/e2e/NAME_test.py.
@@ -24,6 +25,7 @@ import unittest
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), ".."))
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 FILE_SECONDS = 300.0  # for one file of tests
+CLIENTS_SECONDS = 900.0
 
 
 class Count:
@@ -109,6 +111,8 @@ def e2e(count, folder):
     only = {name for name in os.environ.get("E2E", "").split(",") if name}
     for path in sorted(glob.glob(os.path.join(ROOT, "tests", "*", "*_test.py"))):
         name = os.path.basename(path)
+        if os.path.basename(os.path.dirname(path)) == "clients":
+            continue
         if only and name.removesuffix("_test.py") not in only:
             continue
         result = os.path.join(folder, f"{name}.json")
@@ -125,6 +129,17 @@ def e2e(count, folder):
         passed, failed, skipped = counts
         took = f"in {time.monotonic() - began:.0f} s"
         print(f"{name}: {passed} passed, {failed} failed, {skipped} skipped {took}", flush=True)
+
+
+def clients(count, folder, name="clients"):
+    result = os.path.join(folder, f"{name}.json")
+    path = os.path.join(ROOT, "tests", "clients", f"{name}_test.py")
+    command = [sys.executable, "-B", os.path.abspath(__file__), "--file", path, result]
+    count.add(*outcome_of(command, CLIENTS_SECONDS, result))
+
+
+def qgis(count, folder):
+    clients(count, folder, "qgis")
 
 
 def run_file(path, result):
@@ -148,7 +163,7 @@ def run_file(path, result):
     return 0
 
 
-SUITES = {"unit": unit, "stress": stress, "fuzz": fuzz, "e2e": e2e}
+SUITES = {"unit": unit, "stress": stress, "fuzz": fuzz, "e2e": e2e, "clients": clients, "qgis": qgis}
 
 
 def main(arguments):

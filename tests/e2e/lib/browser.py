@@ -31,9 +31,9 @@ def missing():
 
 
 class Browser:
-    """One window. It ends with its scene."""
+    """One window. It ends with its scene. `flags` are added to the command line."""
 
-    def __init__(self, scene, name="browser"):
+    def __init__(self, scene, name="browser", flags=()):
         self.port = processes.free_port()
         home = {"HOME": scene.path(name), "TMPDIR": scene.path(name)}
         scene.write(f"{name}/README", "profile of the browser\n")
@@ -41,7 +41,7 @@ class Browser:
         self.driver.wait_for(lambda: processes.answers("127.0.0.1", self.port), 30, "chromedriver")
         options = {
             "binary": shutil.which("chromium"),
-            "args": [*FLAGS, f"--user-data-dir={scene.path(name, 'profile')}"],
+            "args": [*FLAGS, *flags, f"--user-data-dir={scene.path(name, 'profile')}"],
         }
         wanted = {"browserName": "chrome", "goog:chromeOptions": options, "timeouts": {"script": SCRIPT_SECONDS * 1000}}
         session = self.call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}}, seconds=60)
@@ -106,6 +106,10 @@ class Browser:
             }))).then(done);"""
         )
 
+    def picture(self):
+        """What is to be seen of the page, as PNG."""
+        return base64.b64decode(self._ask("GET", "screenshot"))
+
     def screenshot(self, path):
         with open(path, "wb") as file:
-            file.write(base64.b64decode(self._ask("GET", "screenshot")))
+            file.write(self.picture())

@@ -50,12 +50,15 @@ class Host:
         scene = fleet.scene
         self.cgroup = fleet.shares.group(name, fleet.cores) if fleet.shares else None
         self.folder = scene.path(name)
-        environment = world.lay_out(scene.path(name, "data"), fleet.forms_lead_to)
+        environment = world.lay_out(scene.path(name, "data"), fleet.forms_lead_to, fleet.onlineresource)
         self.mapserver = MapServer(scene, name, environment, fleet.workers, self.cgroup)
         routes = {fleet.script: webservers.FastCgi(self.mapserver.socket)}
         if fleet.script != "/cgi-bin/mapserv":
             routes["/cgi-bin/mapserv"] = webservers.FastCgi(scene.path(name, "balance.sock"))
-        self.web = fleet.web_kind(
+        kind = fleet.web_kind_of(name)
+        # As an administrator has it whose pages read maps: the file that comes with us.
+        cors = [os.path.join(world.ROOT, "etc", f"hosts-cors-{kind}.conf")] if fleet.with_cors else []
+        self.web = webservers.KINDS[kind](
             scene,
             f"{name}/web",
             address,
@@ -64,7 +67,7 @@ class Host:
             files={"/tmp/": scene.path(name, "data", "tmp")},
             front_page="/cgi-bin/mapserv?map=WORLD&mode=browse&layers=all",
             cgroup=self.cgroup,
-            headers={"Access-Control-Allow-Origin": "*"},  # after a redirect browsers give the origin as null
+            included=cors,
         )
         self.drain_file = scene.path(name, "drain")
         scope = f"scope = cgroup:{self.cgroup.path}\n" if self.cgroup else ""
@@ -134,7 +137,9 @@ class Host:
 class Fleet:
     """`count` hosts on 127.0.0.11 and following, all on one port. `cores` is each one's share of the CPU; without
     control groups `shares` is None and `no_shares` says why. `script` is where mapserv is: another one than
-    /cgi-bin/mapserv leaves that to a balancer on each host (its socket: <host>/balance.sock)."""
+    /cgi-bin/mapserv leaves that to a balancer on each host (its socket: <host>/balance.sock). `web` may be several
+    kinds, taken in turn. Without `with_cors` no page of another origin may read what a host answers. `onlineresource`:
+    the maps' ows_onlineresource; '' leaves it out."""
 
     def __init__(
         self,
@@ -148,10 +153,13 @@ class Fleet:
         script="/cgi-bin/mapserv",
         forms_lead_to="",
         first_address=11,
+        with_cors=True,
+        onlineresource="",
     ):
         self.scene, self.cores, self.workers, self.with_probes = scene, cores, workers, with_probes
         self.script, self.forms_lead_to = script, forms_lead_to
-        self.web_kind = webservers.KINDS[web]
+        self.with_cors, self.onlineresource = with_cors, onlineresource
+        self.web_kinds = (web,) if isinstance(web, str) else web
         addresses = [f"127.0.0.{first_address + i}" for i in range(count)]
         self.port = processes.free_port(*addresses)
         self.probe_port = processes.free_port(*addresses)
@@ -163,6 +171,9 @@ class Fleet:
             except cgroups.Unavailable as why:
                 self.no_shares = str(why)
         self.hosts = [Host(self, NAMES[i], address) for i, address in enumerate(addresses)]
+
+    def web_kind_of(self, name):
+        return self.web_kinds[NAMES.index(name) % len(self.web_kinds)]
 
     def start(self):
         for host in self.hosts:

@@ -197,6 +197,10 @@ class Scene:
         os.makedirs(os.path.dirname(log), exist_ok=True)
         return Process(name, command, log, **how)
 
+    def part(self, name):
+        """A folder of the scene that can be used like one; what starts there lives as long as the scene."""
+        return Part(self, name)
+
     def close(self):
         # A second interruption must not stop the cleaning.
         before = {s: signal.signal(s, signal.SIG_IGN) for s in (signal.SIGINT, signal.SIGTERM)}
@@ -224,6 +228,18 @@ class Scene:
             if time.monotonic() > end:
                 raise Failed(f"processes {left} are still there after SIGKILL")
             time.sleep(0.01)
+
+
+class Part(Scene):
+    """Of a scene, which closes it."""
+
+    def __init__(self, scene, name):
+        self.folder = scene.path(name)
+        self.at_end = scene.at_end
+        os.makedirs(self.folder)
+
+    def close(self):
+        raise Failed(f"{self.folder} is closed by its scene")
 
 
 def exit_on_sigterm():

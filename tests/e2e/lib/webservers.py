@@ -36,17 +36,17 @@ PARAMETERS = """
 
 
 class WebServer:
-    """A running one. `files` maps URL prefixes to folders; `front_page` is where '/' leads; `headers` (nginx only) are
-    put on every answer."""
+    """A running one. `files` maps URL prefixes to folders; `front_page` is where '/' leads; `included` are files of
+    configuration for all of the server."""
 
     def __init__(
-        self, scene, name, address, port, routes, *, files=None, front_page=None, cgroup=None, headers=None
+        self, scene, name, address, port, routes, *, files=None, front_page=None, cgroup=None, included=()
     ):
         self.scene, self.name, self.address, self.port = scene, name, address, port
         self.routes = routes  # script -> FastCgi or Cgi; a longer script stands before its prefix
         self.files = files or {}
         self.front_page = front_page
-        self.headers = headers or {}
+        self.included = included
         self.cgroup = cgroup
         self.folder = scene.path(name)
         self.access_log = scene.path(name, "access.log")
@@ -120,7 +120,7 @@ class Nginx(WebServer):
         locations = "".join(self._location(*route) for route in numbered)
         files = "".join(f"  location {prefix} {{ alias {folder}/; }}\n" for prefix, folder in self.files.items())
         front = f"  location = / {{ return 302 '{self.front_page}'; }}\n" if self.front_page else ""
-        headers = "".join(f"  add_header {name} '{value}';\n" for name, value in self.headers.items())
+        included = "".join(f"  include {path};\n" for path in self.included)
         temporary = "".join(
             f"{kind}_temp_path {self.folder}/{kind};\n" for kind in ("client_body", "fastcgi", "proxy", "scgi", "uwsgi")
         )
@@ -132,9 +132,9 @@ class Nginx(WebServer):
             f"events {{ worker_connections 4096; }}\nhttp {{\n{temporary}"
             f"log_format raw escape=none '$msec $status $request_method $request_uri';\n"
             f"access_log {self.access_log} raw;\n"
-            f"types {{ image/png png; image/jpeg jpg; text/html html; }}\n{upstreams}"
+            f"types {{ image/png png; image/jpeg jpg; text/html html; text/css css; text/javascript js; }}\n{upstreams}"
             f"server {{\n  listen {self.authority}{' ssl' if self.tls else ''};\n{self._certificate()}  server_name _;\n  client_max_body_size 64m;\n"
-            f"{headers}{locations}{files}{front}}}\n}}\n"
+            f"{included}{locations}{files}{front}}}\n}}\n"
         )
 
 
@@ -179,6 +179,7 @@ class Lighttpd(WebServer):
             f"fastcgi.server = (\n{servers}\n)\nalias.url = (\n{aliases}\n)\n{cgi}"
             + (f"setenv.set-environment = ( {variables} )\n" if variables else "")
             + front
+            + "".join(f'include "{path}"\n' for path in self.included)
         )
 
 
@@ -227,6 +228,7 @@ class Apache(WebServer):
             f'LogFormat "%{{sec}}t.%{{msec_frac}}t %>s %m %U%q" raw\nCustomLog {self.access_log} raw\n'
             '<Directory "/">\n  Require all granted\n  Options +ExecCGI\n</Directory>\n'
             f"{routes}{files}{front}"
+            + "".join(f"Include {path}\n" for path in self.included)
         )
 
 

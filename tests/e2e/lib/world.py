@@ -8,14 +8,18 @@ DATA = os.path.join(ROOT, "tests", "data")
 TEMPLATES = os.path.join(ROOT, "templates", "world")
 
 
-def lay_out(folder, balancer=""):
+def lay_out(folder, balancer="", onlineresource=""):
     """Fills `folder` (made if need be) and returns the environment of its mapserv. `balancer` is what the pages' forms
-    put before /cgi-bin/mapserv: 'http://127.0.0.1:8080', or '' where a balancer stands on each host."""
+    put before /cgi-bin/mapserv: 'http://127.0.0.1:8080', or '' where a balancer stands on each host. `onlineresource`
+    is the URL that capabilities name; '' leaves it to mapserv."""
     os.makedirs(os.path.join(folder, "tmp"), exist_ok=True)
     for name, target in (("world", DATA), ("fonts", DATA), ("field.asc", DATA), ("services.map", DATA)):
         os.symlink(os.path.join(target, name), os.path.join(folder, name))
     os.symlink(TEMPLATES, os.path.join(folder, "templates"))
-    fill(os.path.join(DATA, "world.map"), os.path.join(folder, "world.map"), "@BALANCER@", balancer)
+    map_file = os.path.join(folder, "world.map")
+    fill(os.path.join(DATA, "world.map"), map_file, "@BALANCER@", balancer)
+    if onlineresource:
+        fill(map_file, map_file, "# @ONLINERESOURCE@", f'"ows_onlineresource" "{onlineresource}?map=WORLD&"')
     fill(os.path.join(TEMPLATES, "error.html"), os.path.join(folder, "tmp", "error.html"), "@BALANCER@", balancer)
     configuration = os.path.join(folder, "mapserver.conf")
     fill(os.path.join(DATA, "mapserver.conf.in"), configuration, "@DATA@", folder)
