@@ -69,15 +69,24 @@ std::optional<Judgement> judge_picture(std::string_view type, std::string_view h
   return *verdict ? fine() : host_fault("what calls itself " + std::string(type) + " is none");
 }
 
+// `text` up to and with the first `end`; all of it without one. What comes later must not change a judgement.
+std::string_view until(std::string_view text, std::string_view end) {
+  const std::size_t at = text.find(end);
+  return at == std::string_view::npos ? text : text.substr(0, at + end.size());
+}
+
 std::optional<Judgement> judge_page(Wanted wanted, std::string_view held, Rest rest) {
   const bool is_all = rest == Rest::none || held.size() >= kMostHeldBytes;
-  const std::string begin = base::lower(held.substr(0, kTitleBytes));
-  if (begin.find(kTitle) == std::string::npos) {
-    const bool may_come = !is_all && begin.size() < kTitleBytes && begin.find("</title>") == std::string::npos;
+  constexpr std::string_view kTitleEnd = "</title>", kBodyEnd = "</body>";
+  const std::string lower = base::lower(held);
+  const std::string_view begin = until(std::string_view(lower).substr(0, kTitleBytes), kTitleEnd);
+  if (begin.find(kTitle) == std::string_view::npos) {
+    const bool may_come = !is_all && begin.size() < kTitleBytes && !begin.ends_with(kTitleEnd);
     if (may_come) return std::nullopt;
     return wanted == Wanted::picture ? host_fault("a page instead of a picture") : fine();
   }
-  if (!is_all && base::lower(held).find("</body>") == std::string::npos) return std::nullopt;
+  held = held.substr(0, until(lower, kBodyEnd).size());
+  if (!is_all && !base::lower(held).ends_with(kBodyEnd)) return std::nullopt;
   // Requests that no host could carry out. All else that mapserv says on such a page is of its configuration and data.
   if (has_one_of(held, {"fails to validate", "No query information to decode", "Invalid mode", "Not enough arguments",
                         "needs a point", "XML parsing error"})) {
@@ -117,7 +126,9 @@ std::optional<Judgement> judge_service_exception(std::string_view held, Rest res
   if (!code.value.empty() && code.value != "NoApplicableCode") {
     return client_fault("ServiceException " + base::escaped(code.value, 60));
   }
-  if (!is_all && held.find("</ServiceException>") == std::string_view::npos) return std::nullopt;
+  constexpr std::string_view kEnd = "</ServiceException>";
+  held = until(held, kEnd);
+  if (!is_all && !held.ends_with(kEnd)) return std::nullopt;
   if (has_one_of(held, {"msWMSLoadGetMapParams()", "msWMSDispatch()"})) {
     return client_fault("ServiceException: the request makes no sense");
   }

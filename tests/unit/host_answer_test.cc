@@ -242,6 +242,11 @@ TEST(HostAnswer, AnEarlyJudgementIsTheFinalOne) {
     expect_early_judgements_hold(wanted, head(200, kSeXml), service_exception(" code=\"LayerNotDefined\"", "x"));
     expect_early_judgements_hold(wanted, head(200, kSeXml),
                                  service_exception("", "msWMSLoadGetMapParams(): WMS server error."));
+    // What stands behind the first title, body or exception changes nothing.
+    expect_early_judgements_hold(wanted, head(200, "text/html"),
+                                 "<html><head><title>A map</title></head>" + message(kNoData));
+    expect_early_judgements_hold(wanted, head(200, "text/html"), message(kNoData) + "fails to validate");
+    expect_early_judgements_hold(wanted, head(200, kSeXml), service_exception("", kNoData) + "msWMSDispatch()");
     expect_early_judgements_hold(wanted, head(500, "text/xml"), kOws);
     expect_early_judgements_hold(wanted, head(500, "text/xml"), "<html><body>");
   }
