@@ -51,7 +51,11 @@ def load(port, query, seconds):
     """How many answers came."""
     url = f"http://127.0.0.1:{port}/cgi-bin/mapserv?{query}"
     done = subprocess.run(
-        ["wrk", "-t1", f"-c{CLIENTS}", f"-d{seconds}s", url], capture_output=True, text=True, check=True, timeout=seconds + 30
+        ["wrk", "-t1", f"-c{CLIENTS}", f"-d{seconds}s", "--timeout", "20s", url],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=seconds + 30,
     )
     if "Non-2xx" in done.stdout or "Socket errors" in done.stdout:
         raise processes.Failed(done.stdout)
