@@ -143,6 +143,7 @@ def beside_a_map(scene, seconds, rounds):
     hosts = fleet.Fleet(scene, 1, workers=2, first_address=91).start()
     host = hosts.hosts[0]
     relay = Relay(scene, "map", f"host = {host.name} {host.url}\n[probe]\nport = {hosts.probe_port}\n")
+    load(relay.port, MAP, 2)  # connections and threads last longer than this
     shares = []
     for _ in range(rounds):
         drawing = [process.pid for process in host.mapserver.processes]

@@ -108,6 +108,17 @@ class Relay(SceneCase):
             self.assertTrue(picture.body.startswith(PNG))
             self.assertEqual(picture.header("X-Balance-Host"), page.header("X-Balance-Host"))
 
+    def test_a_part_of_a_picture_and_one_that_has_not_changed(self):
+        page = self.ask("/cgi-bin/mapserv", method="POST", headers=[FORM], body=b"map=WORLD&mode=browse&layers=all")
+        target = re.search(rb'name="img" src="(/tmp/[^"]+)"', page.body)[1]
+        whole = self.ask(target)
+        part = self.ask(target, headers=[("Range", "bytes=0-7")])
+        self.assertEqual((part.status, part.body), (206, whole.body[:8]))
+        self.assertEqual(part.header("Content-Range"), f"bytes 0-7/{len(whole.body)}")
+        same = self.ask(target, headers=[("If-None-Match", whole.header("ETag"))])
+        self.assertEqual((same.status, same.body), (304, b""))
+        self.assertEqual(same.header("ETag"), whole.header("ETag"))
+
     def test_a_picture_is_found_without_knowing_who_drew_it(self):
         page = self.ask("/cgi-bin/mapserv", method="POST", headers=[FORM], body=b"map=WORLD&mode=browse&layers=all")
         target = re.search(rb'name="img" src="(/tmp/[^"]+)"', page.body)[1]
@@ -602,6 +613,27 @@ class Tls(SceneCase):
 
     def test_verification_can_be_left_out(self):
         self.assertEqual(self.ask(self.balancer("[relay]\nverify = no\n")).status, 200)
+
+    def test_a_changed_ca_file_counts_without_a_restart(self):
+        balancer = self.balancer("[relay]\n", "permanent")
+        self.assertEqual(self.ask(balancer).status, 502)
+        balancer.sections = f"[relay]\nca-file = {self.certificate}\n"
+        balancer.configure()
+        processes.wait_until(lambda: self.ask(balancer).status == 200, 8, "the new ca-file in use")
+
+    def test_a_program_that_cannot_relay_says_so_when_it_has_to(self):
+        balancer = self.balancer("", "permanent")
+        balancer.balance.stop()
+        balancer.lines = "mode = redirect\n"
+        balancer.configure()
+        balancer.start_balance()
+        balancer.lines = "mode = relay\n"
+        balancer.configure()
+        processes.wait_until(
+            lambda: self.ask(balancer) and "relays now, which this program cannot: restart it" in balancer.balance.said(),
+            8,
+            "a line in balance's log",
+        )
 
     def test_web_checks_believe_whom_relays_believe(self):
         for sections, health in (
