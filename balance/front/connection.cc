@@ -260,10 +260,10 @@ bool serve_request(base::Fd& connection, const Head& head, FCGX_Request& request
     request.ipcFd = file_of(head.bytes).release();
     if (request.ipcFd < 0 || FCGX_Accept_r(&request) != 0) return false;
     close(request.ipcFd);
+    request.ipcFd = connection.release();
     arrival.began = arrival.last = base::now();
     body.emplace([&request, &seat, &arrival](std::span<char> to) { return seat.receive(request.ipcFd, to, arrival); },
                  HeaderView(std::prev(head.bytes.end(), BodyRecords::kHeaderBytes), head.bytes.end()));
-    request.ipcFd = connection.release();
   } else {
     request.ipcFd = connection.release();
     if (FCGX_Accept_r(&request) != 0) return false;  // and libfcgi closed it

@@ -348,6 +348,18 @@ class Served(GatewayCase):
                     self.assert_redirected(connection.ask(query=MAP))
                 self.assertLess(time.monotonic() - asked, 10)
 
+    def test_padding_behind_the_end_of_the_input_is_no_part_of_the_next_request(self):
+        _, where = self.serve()
+        head = fastcgi.begin() + fastcgi.stream(fastcgi.PARAMS, fastcgi.pairs(fastcgi.variables(query=MAP)))
+        padded = head + fastcgi.record(fastcgi.STDIN, padding=200)
+        with fastcgi.Connection(where) as connection:
+            for pieces in ([padded], [padded[:-100], padded[-100:]], [head, padded[len(head) :]], [padded + padded]):
+                for piece in pieces:
+                    connection.send(piece)
+                    time.sleep(0.02)
+                for _ in range(len(b"".join(pieces)) // len(padded)):
+                    self.assert_redirected(connection.answer())
+
     def test_requests_sent_without_waiting_for_answers_are_all_answered(self):
         _, where = self.serve()
         asked = [{"query": MAP}, {"method": "POST", "body": b"x" * 300}, {"query": MAP}, {"query": MAP}]
