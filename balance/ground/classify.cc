@@ -91,13 +91,30 @@ std::string why_private(const Question& question, const Config& config) {
   return "";
 }
 
+// 'http://maps.example.org/page' is a page of 'maps.example.org'.
+bool is_page_of(std::string_view referer, std::string_view host) {
+  const std::size_t scheme = referer.find("://");
+  if (host.empty() || scheme == std::string_view::npos) return false;
+  const std::string_view rest = referer.substr(scheme + 3);
+  return base::same_ignoring_case(rest.substr(0, rest.find_first_of("/?#")), host);
+}
+
+// Browsers say of pictures that they want image/..., of pages and frames text/html.
+bool wants_neither_picture_nor_page(std::string_view accept) {
+  const std::string types = base::lower(accept);
+  return !types.empty() && types.find("image/") == std::string::npos && types.find("text/html") == std::string::npos;
+}
+
 // What a browser checks by CORS, or refuses to redirect: "" if nothing. A page of the balancer's own origin sends no
 // Origin with a GET, but its request is one as soon as it is redirected to a host; that it is a script's, browsers say
-// to servers on https and on the same machine (Fetch Metadata).
+// to servers on https and on the same machine (Fetch Metadata), and elsewhere what they accept tells.
 std::string why_cors(const Question& question) {
   const std::string_view mode = question.sec_fetch_mode;
   if (mode == "cors" || mode == "same-origin") return "Sec-Fetch-Mode: " + std::string(mode);
-  return mode.empty() && !question.origin.empty() ? "Origin" : "";
+  if (!mode.empty()) return "";
+  if (!question.origin.empty()) return "Origin";
+  const bool is_script = is_page_of(question.referer, question.host) && wants_neither_picture_nor_page(question.accept);
+  return is_script ? "a script of our own origin, by Referer and Accept" : "";
 }
 
 bool is_below(std::string_view path, std::string_view prefix) {

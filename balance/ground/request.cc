@@ -42,6 +42,8 @@ constexpr std::array kVariables = {
     Variable{"HTTP_ACCESS_CONTROL_REQUEST_METHOD", &RawRequest::access_control_request_method},
     Variable{"HTTP_ACCESS_CONTROL_REQUEST_HEADERS", &RawRequest::access_control_request_headers},
     Variable{"HTTP_SEC_FETCH_MODE", &RawRequest::sec_fetch_mode},
+    Variable{"HTTP_REFERER", &RawRequest::referer},
+    Variable{"HTTP_ACCEPT", &RawRequest::accept},
 };
 
 Method method_of(std::string_view text) {
@@ -240,6 +242,9 @@ Result<Request> parse_request(const RawRequest& raw, const Config& config) {
                               .cookie = raw.cookie,
                               .origin = raw.origin,
                               .sec_fetch_mode = raw.sec_fetch_mode,
+                              .host = raw.host,
+                              .referer = raw.referer,
+                              .accept = raw.accept,
                               .location_bytes = location_bytes(request, config)},
                              config);
   request.class_ = verdict.class_;

@@ -26,7 +26,8 @@ struct RawRequest {
   std::string_view content_type, content_length;
   std::string_view host, origin, authorization, cookie, user_agent;  // HTTP_*
   std::string_view x_forwarded_for, x_forwarded_proto;               // HTTP_X_FORWARDED_*
-  std::string_view access_control_request_method, access_control_request_headers, sec_fetch_mode;
+  std::string_view access_control_request_method, access_control_request_headers;
+  std::string_view sec_fetch_mode, referer, accept;
 
   // Every HTTP_* variable, those above too: name without 'HTTP_', as it came ('ACCEPT_LANGUAGE'). In the order of the
   // gateway; of two with one name the first counts.
@@ -69,7 +70,7 @@ struct Question {
   std::string_view path_info;  // encoded or not; "" or '/...'
   std::string_view path;       // the whole path, decoded
   std::string_view authorization, cookie;
-  std::string_view origin, sec_fetch_mode;
+  std::string_view origin, sec_fetch_mode, host, referer, accept;
   std::size_t location_bytes = 0;  // with the longest public URL of the pool
 };
 struct Verdict {

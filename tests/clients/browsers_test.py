@@ -4,7 +4,7 @@
 import unittest
 
 from case import LEAVES, WORKS, ClientCase, everywhere, fails
-from columns import COLUMNS, MAP, SCRIPT
+from columns import COLUMNS, MAP, SCRIPT, Watch
 from lib import browser, fleet, webservers
 from lib.balancer import Balancer
 from lib.case import wait_until_usable
@@ -96,6 +96,15 @@ class Pages(ClientCase):
             right = on_page(name)(COLUMNS.reference.url)
             open_page(f"http://gis.{NAMES}:{port}")
             self.assertEqual(call(name, by_name(COLUMNS.column("auto").url)), right, name)
+
+    def test_scripts_of_the_balancers_own_pages_on_plain_http_are_told_from_pictures(self):
+        # Neither Sec-Fetch-Mode nor, with GET, Origin.
+        url = COLUMNS.column("auto").url.replace("//127.0.0.1:", f"//maps.{NAMES}:")
+        for name in ("fetchedFeatures", "openlayersFeatures", "postedFeatures"):
+            self.assertEqual(on_page(name, origin_of)(url), on_page(name)(COLUMNS.reference.url), name)
+        watch = Watch(COLUMNS.column("auto").balancer)
+        on_page("plainImages", origin_of)(url)
+        self.assertEqual({entry.status for entry in watch.at_balancer()}, {302})
 
     def test_hosts_behind_lighttpd_are_read_after_a_redirect(self):
         scene = COLUMNS.scene.part("lighttpd")

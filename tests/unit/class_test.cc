@@ -296,6 +296,28 @@ TEST(Class, AScriptOfTheBalancersOwnOriginIsKnownByItsFetchMode) {
   EXPECT_EQ(of("nonsense", ""), Class::image);
 }
 
+TEST(Class, AScriptOfTheBalancersOwnOriginOnPlainHttpIsKnownByWhatItAccepts) {
+  const auto of = [](std::string_view referer, std::string_view accept) {
+    RawRequest raw = get("REQUEST=GetFeature");
+    raw.host = "maps.example.org:8080";
+    raw.referer = referer;
+    raw.accept = accept;
+    return class_of(raw);
+  };
+  constexpr std::string_view kOwn = "http://maps.example.org:8080/viewer/?x=http://other.example.org/";
+  EXPECT_EQ(of(kOwn, "*/*"), Class::cors);
+  EXPECT_EQ(of("http://MAPS.example.org:8080", "application/json, text/plain, */*"), Class::cors);
+  EXPECT_EQ(of("https://maps.example.org:8080/", "*/*"), Class::cors);
+  EXPECT_EQ(of(kOwn, "image/avif,image/webp,*/*;q=0.8"), Class::data);
+  EXPECT_EQ(of(kOwn, "Text/HTML,application/xhtml+xml,*/*;q=0.8"), Class::data);
+  // Programs that are no browsers.
+  EXPECT_EQ(of(kOwn, ""), Class::data);
+  EXPECT_EQ(of("", "*/*"), Class::data);
+  for (const std::string_view other : {"http://maps.example.org/", "http://maps.example.org:8080.example.com/",
+                                       "maps.example.org:8080", "://", "http://"})
+    EXPECT_EQ(of(other, "*/*"), Class::data) << other;
+}
+
 TEST(Class, CorsComesAfterWhatIsRelayedForAnotherReason) {
   RawRequest raw = get("REQUEST=GetCapabilities");
   raw.origin = "https://gis.example.org";

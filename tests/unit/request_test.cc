@@ -28,6 +28,8 @@ TEST(RawRequest, TakesWhatItKnowsOfTheEnvironment) {
                                    "HTTP_COOKIE=a=b; c=d",
                                    "HTTP_ACCESS_CONTROL_REQUEST_HEADERS=x-a",
                                    "HTTP_SEC_FETCH_MODE=cors",
+                                   "HTTP_REFERER=http://maps.example.org/",
+                                   "HTTP_ACCEPT=*/*",
                                    "REQUEST_METHOD=POST",
                                    "nonsense",
                                    "=x",
@@ -43,6 +45,8 @@ TEST(RawRequest, TakesWhatItKnowsOfTheEnvironment) {
   EXPECT_EQ(raw.cookie, "a=b; c=d");
   EXPECT_EQ(raw.access_control_request_headers, "x-a");
   EXPECT_EQ(raw.sec_fetch_mode, "cors");
+  EXPECT_EQ(raw.referer, "http://maps.example.org/");
+  EXPECT_EQ(raw.accept, "*/*");
   EXPECT_EQ(raw.authorization, "");
 }
 
