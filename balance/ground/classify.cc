@@ -108,13 +108,15 @@ bool wants_neither_picture_nor_page(std::string_view accept) {
 // What a browser checks by CORS, or refuses to redirect: "" if nothing. A page of the balancer's own origin sends no
 // Origin with a GET, but its request is one as soon as it is redirected to a host; that it is a script's, browsers say
 // to servers on https and on the same machine (Fetch Metadata), and elsewhere what they accept tells.
-std::string why_cors(const Question& question) {
+std::string why_cors(const Question& question, const Config& config) {
   const std::string_view mode = question.sec_fetch_mode;
   if (mode == "cors" || mode == "same-origin") return "Sec-Fetch-Mode: " + std::string(mode);
   if (!mode.empty()) return "";
   if (!question.origin.empty()) return "Origin";
-  const bool is_script = is_page_of(question.referer, question.host) && wants_neither_picture_nor_page(question.accept);
-  return is_script ? "a script of our own origin, by Referer and Accept" : "";
+  if (question.referer.empty() || !wants_neither_picture_nor_page(question.accept)) return "";
+  const bool is_own_page = is_page_of(question.referer, question.host) ||
+                           (config.public_url && is_page_of(question.referer, authority(*config.public_url)));
+  return is_own_page ? "a script of our own origin, by Referer and Accept" : "";
 }
 
 bool is_below(std::string_view path, std::string_view prefix) {
@@ -208,7 +210,7 @@ Verdict classify(const Question& question, const Config& config) {
     return instead(Class::long_, "Location of " + std::to_string(question.location_bytes) + " bytes");
   }
   if (verdict.class_ == Class::document) return verdict;
-  if (std::string why = why_cors(question); !why.empty()) return instead(Class::cors, std::move(why));
+  if (std::string why = why_cors(question, config); !why.empty()) return instead(Class::cors, std::move(why));
   return verdict;
 }
 

@@ -310,6 +310,12 @@ TEST(Class, AScriptOfTheBalancersOwnOriginOnPlainHttpIsKnownByWhatItAccepts) {
   EXPECT_EQ(of("https://maps.example.org:8080/", "*/*"), Class::cors);
   EXPECT_EQ(of(kOwn, "image/avif,image/webp,*/*;q=0.8"), Class::data);
   EXPECT_EQ(of(kOwn, "Text/HTML,application/xhtml+xml,*/*;q=0.8"), Class::data);
+  RawRequest behind_proxy = get("REQUEST=GetFeature");
+  behind_proxy.host = "10.0.0.1";
+  behind_proxy.referer = "https://maps.example.org/viewer";
+  behind_proxy.accept = "*/*";
+  EXPECT_EQ(class_of(behind_proxy), Class::data);
+  EXPECT_EQ(class_of(behind_proxy, config_of("public-url = https://maps.example.org\n")), Class::cors);
   // Programs that are no browsers.
   EXPECT_EQ(of(kOwn, ""), Class::data);
   EXPECT_EQ(of("", "*/*"), Class::data);
