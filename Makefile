@@ -109,6 +109,10 @@ test: deps  ## unit tests, stress, end to end with real servers
 	$(MAKE) $(JOBS) all $(testers)
 	BUILD=$(BUILD) python3 tests/run.py unit stress e2e
 check: test  ## the same as test
+test-servers: deps  ## every file of etc/apache, etc/nginx and etc/lighttpd under its web server, with real MapServer hosts: a table
+	$(MAKE) $(JOBS) all
+	BUILD=$(BUILD) python3 -B tests/servers/matrix.py
+.PHONY: test-servers
 units:  ## unit and stress tests alone, without installing anything
 	$(MAKE) $(JOBS) $(testers)
 	BUILD=$(BUILD) python3 tests/run.py unit stress

@@ -9,7 +9,7 @@ set -eu -o pipefail
 demo=(g++ make pkg-config libboost-program-options-dev libcurl4-openssl-dev libfcgi-dev libgumbo-dev libmicrohttpd-dev
   cgi-mapserver mapserver-bin nginx-light python3 util-linux)
 full=("${demo[@]}" apache2 chromium chromium-driver clang clang-format clang-tidy cppcheck curl fcgiwrap haproxy iproute2 libapache2-mod-fcgid
-  libclang-rt-14-dev libgtest-dev lighttpd mandoc nftables openssl prometheus-node-exporter shellcheck spawn-fcgi wrk)
+  libclang-rt-14-dev libgtest-dev lighttpd mandoc nftables openssl prometheus-node-exporter shellcheck spawn-fcgi systemd wrk)
 clients=("${demo[@]}" apache2 chromium chromium-driver curl gdal-bin lighttpd mapcache-cgi mapcache-tools mapproxy nodejs
   python3-owslib python3-pil python3-requests wget)
 command -v npm > /dev/null || clients+=(npm)  # some packages of nodejs bring it

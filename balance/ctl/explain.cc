@@ -60,6 +60,7 @@ void fill(Variables& out, const Inquiry& inquiry, const Config& config, const st
   out.raw.server_port = out.server_port;
   out.raw.remote_addr = inquiry.client;
   out.raw.cookie = inquiry.cookie;
+  out.raw.balance_accel = "@balance_host";
   out.raw.origin = inquiry.origin;
   if (!inquiry.host.empty()) out.raw.host = inquiry.host;
   if (inquiry.with_credentials) out.raw.authorization = "Basic";
@@ -77,6 +78,8 @@ std::string action_text(const Plan& plan) {
       return "redirect with 307: method and body stay";
     case Action::relay:
       return "relay";
+    case Action::accel:
+      return "handed to nginx (X-Accel-Redirect), relayed where the web server does not offer that";
     case Action::refuse:
       return "refused: only a relay could answer; see the setting " + plan.setting;
   }
@@ -175,7 +178,8 @@ std::string relay_lines(const Request& request, const HostConfig& host) {
 }
 
 std::string reply_lines(const Request& request, const Decision& decision, const Config& config) {
-  if (is_relay(decision)) return relay_lines(request, config.hosts[*decision.host]);
+  const bool is_handed_off = decision.host && decision.plan.action == Action::accel;
+  if (is_relay(decision) || is_handed_off) return relay_lines(request, config.hosts[*decision.host]);
   std::string text = "status     " + std::to_string(decision.reply.status) + "\n";
   for (const auto& [name, value] : decision.reply.headers) {
     if (name == "Location") text += "Location   " + base::escaped(value, kShownBytes * 4) + "\n";

@@ -37,7 +37,7 @@ struct HostConfig {
 enum class Mode : std::uint8_t { automatic, redirect, relay };
 
 // What a class of requests gets: `by_default` is what plan_for() (reply.h) makes of the mode.
-enum class Answer : std::uint8_t { by_default, redirect, redirect_307, relay };
+enum class Answer : std::uint8_t { by_default, redirect, redirect_307, relay, accel };
 
 struct ProbeConfig {
   base::Seconds timeout{0.5};

@@ -44,9 +44,13 @@ constexpr std::array kProbeKinds = {
     Choice<ProbeKind>{"loadprobe", ProbeKind::loadprobe}, Choice<ProbeKind>{"node-exporter", ProbeKind::node_exporter},
     Choice<ProbeKind>{"rstat", ProbeKind::rstat}, Choice<ProbeKind>{"none", ProbeKind::none}};
 constexpr std::array kAnswers = {Choice<Answer>{"redirect", Answer::redirect},
-                                 Choice<Answer>{"307", Answer::redirect_307}, Choice<Answer>{"relay", Answer::relay}};
+                                 Choice<Answer>{"307", Answer::redirect_307}, Choice<Answer>{"relay", Answer::relay},
+                                 Choice<Answer>{"accel", Answer::accel}};
 constexpr std::array kBodyAnswers = {Choice<Answer>{"307", Answer::redirect_307},
-                                     Choice<Answer>{"relay", Answer::relay}};
+                                     Choice<Answer>{"relay", Answer::relay}, Choice<Answer>{"accel", Answer::accel}};
+constexpr std::array kArtifactAnswers = {Choice<Answer>{"redirect", Answer::redirect},
+                                         Choice<Answer>{"307", Answer::redirect_307},
+                                         Choice<Answer>{"relay", Answer::relay}};
 
 struct DurationRange {
   Seconds least, most;
@@ -294,8 +298,13 @@ constexpr std::array<Choice<Class>, kClasses - 1> kAnswerKeys = {{
 
 std::string read_answer(Draft& draft, Class c, std::string_view value) {
   Answer& answer = draft.config.answers[static_cast<std::size_t>(c)];
+  if (c == Class::artifact) {
+    if (value == "accel")
+      return is_but(value, "redirect, 307 or relay: what one host does not have another is asked for");
+    return read_choice(value, kArtifactAnswers, answer);
+  }
   if (c != Class::body) return read_choice(value, kAnswers, answer);
-  if (value == "redirect") return is_but(value, "307 or relay: a 302 would lose the body");
+  if (value == "redirect") return is_but(value, "307, relay or accel: a 302 would lose the body");
   return read_choice(value, kBodyAnswers, answer);
 }
 

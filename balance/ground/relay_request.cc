@@ -63,30 +63,13 @@ std::string foreign_cookies(std::string_view header) {
   return found_ours ? kept : std::string(header);
 }
 
-void add_forwarded(Headers& headers, const Request& request, const Config& config) {
-  if (request.client) headers.emplace_back("X-Forwarded-For", base::to_text(*request.client));
-  const Url& self = config.public_url ? *config.public_url : request.self;
-  if (self.host.empty()) return;
-  const bool is_ipv6 = self.host.find(':') != std::string::npos;
-  headers.emplace_back("X-Forwarded-Host", is_ipv6 ? "[" + self.host + "]" : self.host);
-  headers.emplace_back("X-Forwarded-Port", std::to_string(self.port));
-  headers.emplace_back("X-Forwarded-Proto", self.scheme == Scheme::https ? "https" : "http");
-}
-
-std::string own_mark(const Config& config) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string mark;
-  for (int shift = 60; shift >= 0; shift -= 4) mark += kHex[config.fingerprint >> shift & 0xF];
-  return mark;
-}
-
 std::string_view relayed_by(const RawRequest& raw) { return raw.header("X_BALANCE_RELAYED_BY"); }
 
 void add_mark(Headers& headers, const RawRequest& raw, const Config& config) {
   const std::string_view before = base::trim(relayed_by(raw));
   const bool is_sound = std::ranges::all_of(before, [](char c) { return is_token_char(c) || c == ',' || c == ' '; });
   std::string marks = before.empty() || !is_sound ? "" : std::string(before) + ", ";
-  headers.emplace_back(kRelayedBy, marks + own_mark(config));
+  headers.emplace_back(kRelayedBy, marks + relay_mark(config));
 }
 
 bool goes_through(const std::string& name, std::string_view value, const std::vector<std::string>& named) {
@@ -127,6 +110,25 @@ std::string method_of(const RawRequest& raw, const Request& request) {
 
 }  // namespace
 
+Headers forwarded_headers(const Request& request, const Config& config) {
+  Headers headers;
+  if (request.client) headers.emplace_back("X-Forwarded-For", base::to_text(*request.client));
+  const Url& self = config.public_url ? *config.public_url : request.self;
+  if (self.host.empty()) return headers;
+  const bool is_ipv6 = self.host.find(':') != std::string::npos;
+  headers.emplace_back("X-Forwarded-Host", is_ipv6 ? "[" + self.host + "]" : self.host);
+  headers.emplace_back("X-Forwarded-Port", std::to_string(self.port));
+  headers.emplace_back("X-Forwarded-Proto", self.scheme == Scheme::https ? "https" : "http");
+  return headers;
+}
+
+std::string relay_mark(const Config& config) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string mark;
+  for (int shift = 60; shift >= 0; shift -= 4) mark += kHex[config.fingerprint >> shift & 0xF];
+  return mark;
+}
+
 RelayRequest relay_request(const RawRequest& raw, const Request& request, const HostConfig& host,
                            const Config& config) {
   RelayRequest out;
@@ -136,7 +138,7 @@ RelayRequest relay_request(const RawRequest& raw, const Request& request, const 
   out.drop_body = request.method == Method::head;
   out.has_body = request.method == Method::post || request.method == Method::other;
   out.headers.emplace_back("Host", authority(host.inside));
-  add_forwarded(out.headers, request, config);
+  for (auto& header : forwarded_headers(request, config)) out.headers.push_back(std::move(header));
   add_mark(out.headers, raw, config);
   if (out.has_body && !raw.content_type.empty() && is_header_value(raw.content_type)) {
     out.headers.emplace_back("Content-Type", raw.content_type);
@@ -149,7 +151,7 @@ bool is_relayed_round(const RawRequest& raw, const Config& config) {
   constexpr std::size_t kMostBalancers = 4;
   const std::string_view list = relayed_by(raw);
   if (list.empty()) return false;
-  const std::string own = own_mark(config);
+  const std::string own = relay_mark(config);
   const std::vector<std::string_view> marks = base::split(list, ',');
   return marks.size() > kMostBalancers ||
          std::ranges::any_of(marks, [&own](std::string_view mark) { return base::trim(mark) == own; });

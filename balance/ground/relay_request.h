@@ -34,6 +34,11 @@ struct RelayRequest {
 // REQUIRES: the request and the raw one belong together.
 RelayRequest relay_request(const RawRequest& raw, const Request& request, const HostConfig& host, const Config& config);
 
+// X-Forwarded-For, -Host, -Port and -Proto as a host is to see them.
+std::vector<std::pair<std::string, std::string>> forwarded_headers(const Request& request, const Config& config);
+// This balancer's fingerprint, for X-Balance-Relayed-By.
+std::string relay_mark(const Config& config);
+
 // Whether this request already came through this balancer, or through more than a few: relaying it goes round.
 bool is_relayed_round(const RawRequest& raw, const Config& config);
 

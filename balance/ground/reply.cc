@@ -116,6 +116,8 @@ Plan plan_of(Class c, const Config& config, Relaying relaying) {
       return redirect_or_relay(Action::redirect_307, config, relaying);
     case Answer::relay:
       return relay_or_refuse(relaying, "answer." + std::string(name_of(c)));
+    case Answer::accel:
+      return {Action::accel, ""};
     case Answer::by_default:
       break;
   }
@@ -144,7 +146,12 @@ std::string to_cgi(const Reply& reply, Method method) {
 
 Plan plan_for(const Request& request, const Config& config, Relaying relaying) {
   if (request.is_relayed_round && request.class_ != Class::options) return {Action::answer_loop, ""};
-  return plan_of(request.class_, config, relaying);
+  Plan plan = plan_of(request.class_, config, relaying);
+  // Another web server than nginx would send the order on to the client; one that tried and failed leaves it to us.
+  if (plan.action == Action::accel && (request.hand_off_to.empty() || request.failed)) {
+    return relay_or_refuse(relaying, "answer." + std::string(name_of(request.class_)));
+  }
+  return plan;
 }
 
 bool relays_all(const Config& config) {
@@ -155,7 +162,8 @@ bool relays_all(const Config& config) {
 
 bool ever_relays(const Config& config) {
   for (std::size_t c = 0; c < kClasses; ++c) {
-    if (plan_of(static_cast<Class>(c), config, Relaying::built_in).action == Action::relay) return true;
+    const Action action = plan_of(static_cast<Class>(c), config, Relaying::built_in).action;
+    if (action == Action::relay || action == Action::accel) return true;
   }
   if (config.mode == Mode::redirect) return false;
   return std::ranges::any_of(config.hosts, [&config](const HostConfig& host) {
@@ -179,6 +187,8 @@ std::string_view name_of(Target target) {
       return "downgrade";
     case Target::loop:
       return "loop";
+    case Target::failed:
+      return "failed";
   }
   return "";
 }
@@ -196,6 +206,8 @@ std::string_view reason_of(Target target) {
              "allow-downgrade = yes.";
     case Target::loop:
       return "The hosts that are left are this balancer itself: give them another address or script.";
+    case Target::failed:
+      return "The only map host that is left failed just now.";
   }
   return "";
 }
@@ -212,6 +224,7 @@ Target target_of(const Request& request, const HostConfig& host, const Config& c
 
 // The balancer may be known under a name of its own: public-url, or what this request says.
 Target relay_target_of(const Request& request, const HostConfig& host, const Config& config) {
+  if (request.failed && request.failed->host == host.name) return Target::failed;
   HostConfig by_inside = host;
   by_inside.public_url = host.inside;
   const bool is_own_path = same_server(host.inside, request.self) &&
@@ -221,14 +234,14 @@ Target relay_target_of(const Request& request, const HostConfig& host, const Con
 }
 
 Target target_of(const Request& request, const HostConfig& host, const Config& config, const Plan& plan) {
-  if (plan.action == Action::relay) return relay_target_of(request, host, config);
+  if (plan.action == Action::relay || plan.action == Action::accel) return relay_target_of(request, host, config);
   const Target target = target_of(request, host, config);
   const bool only_relayed = target == Target::inside_only || target == Target::downgrade;
   return only_relayed && plan.or_relay ? relay_target_of(request, host, config) : target;
 }
 
 Action action_at(const Request& request, const HostConfig& host, const Config& config, const Plan& plan) {
-  if (plan.action == Action::relay) return plan.action;
+  if (plan.action == Action::relay || plan.action == Action::accel) return plan.action;
   return plan.or_relay && target_of(request, host, config) != Target::fit ? Action::relay : plan.action;
 }
 

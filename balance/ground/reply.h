@@ -35,6 +35,7 @@ enum class Action : std::uint8_t {
   redirect_302,
   redirect_307,
   relay,   // only with Relaying::built_in
+  accel,   // the web server is told to ask the host: hand_off()
   refuse,  // 503 that names `setting`: only relaying could answer
 };
 struct Plan {
@@ -53,11 +54,11 @@ bool ever_relays(const Config& config);
 
 // Whether this host may be the target of a redirect of this request: it has a public URL, no downgrade from https
 // unless allowed, and is no loop. The reason where not.
-enum class Target : std::uint8_t { fit, inside_only, downgrade, loop };
-std::string_view name_of(Target target);    // 'fit', 'inside-only', 'downgrade', 'loop'
+enum class Target : std::uint8_t { fit, inside_only, downgrade, loop, failed };
+std::string_view name_of(Target target);    // 'fit', 'inside-only', 'downgrade', 'loop', 'failed'
 std::string_view reason_of(Target target);  // a sentence for unavailable() that names the setting; "" for fit
 Target target_of(const Request& request, const HostConfig& host, const Config& config);
-// The same for a relay: fit, or a loop.
+// The same for a relay: fit, a loop, or failed: the web server asked this host for this request just now.
 Target relay_target_of(const Request& request, const HostConfig& host, const Config& config);
 // The same for either, as the plan has it.
 Target target_of(const Request& request, const HostConfig& host, const Config& config, const Plan& plan);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "balance/ground/hand_off.h"
 #include "balance/ground/header_rules.h"
 #include "balance/ground/relay_request.h"
 #include "loadprobe/base/text.h"
@@ -44,6 +45,8 @@ constexpr std::array kVariables = {
     Variable{"HTTP_SEC_FETCH_MODE", &RawRequest::sec_fetch_mode},
     Variable{"HTTP_REFERER", &RawRequest::referer},
     Variable{"HTTP_ACCEPT", &RawRequest::accept},
+    Variable{"BALANCE_ACCEL", &RawRequest::balance_accel},
+    Variable{"BALANCE_FAILED", &RawRequest::balance_failed},
 };
 
 Method method_of(std::string_view text) {
@@ -252,6 +255,8 @@ Result<Request> parse_request(const RawRequest& raw, const Config& config) {
   request.why = std::move(verdict.why);
   request.is_relayed_round = is_relayed_round(raw, config);
   request.is_page_follow_up = verdict.is_page_follow_up;
+  request.hand_off_to = named_location(raw.balance_accel);
+  if (!request.hand_off_to.empty()) request.failed = failed_hand_off(raw.balance_failed);
   return request;
 }
 

@@ -28,6 +28,8 @@ struct RawRequest {
   std::string_view x_forwarded_for, x_forwarded_proto;               // HTTP_X_FORWARDED_*
   std::string_view access_control_request_method, access_control_request_headers;
   std::string_view sec_fetch_mode, referer, accept;
+  // What our own part of the web server's configuration says; no header of a client can be these.
+  std::string_view balance_accel, balance_failed;
 
   // Every HTTP_* variable, those above too: name without 'HTTP_', as it came ('ACCEPT_LANGUAGE'). In the order of the
   // gateway; of two with one name the first counts.
@@ -43,6 +45,13 @@ struct RawRequest {
 RawRequest raw_request(const char* const* variables);
 
 enum class Method : std::uint8_t { get, head, post, options, other };
+
+// A try that the web server made for us at a host, and that failed.
+struct FailedHandOff {
+  std::string host;       // its name
+  int status = 502;       // what the web server made of it, or the host's own
+  bool was_sent = false;  // false: no connection, so nothing was asked
+};
 
 struct Request {
   Method method = Method::get;
@@ -61,6 +70,9 @@ struct Request {
   std::string why;                 // of the class, one phrase: 'request=GetMap'
   bool is_relayed_round = false;   // it came through this balancer before: 508
   bool is_page_follow_up = false;  // id, queryfile or savequery: belongs to the host that served this client's page
+  std::string
+      hand_off_to;  // where the web server takes a relay over (BALANCE_ACCEL, a named location); "": it does not
+  std::optional<FailedHandOff> failed;  // it did, and comes back (BALANCE_FAILED)
 };
 
 // What a class is decided from. The texts are views: valid for the call.

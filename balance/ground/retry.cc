@@ -88,6 +88,20 @@ std::string_view phrase_of(Relayed end) {
   return "?";
 }
 
+Relayed relayed_of(const FailedHandOff& failed) {
+  if (!failed.was_sent) return Relayed::no_connection;
+  switch (failed.status) {
+    case 502:
+      return Relayed::bad_gateway;
+    case 503:
+      return Relayed::unavailable;
+    case 504:
+      return Relayed::timed_out;
+    default:
+      return Relayed::broke_off;
+  }
+}
+
 Effect effect_of(const Request& request, std::string_view content_type, std::string_view body, bool is_whole) {
   switch (request.method) {
     case Method::get:

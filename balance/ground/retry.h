@@ -38,6 +38,9 @@ Effect effect_of(const Request& request, std::string_view content_type, std::str
 // A form's body names a page's files as a query does: fills in request.is_page_follow_up.
 void note_form(Request& request, std::string_view content_type, std::string_view body);
 
+// The same of a try that the web server made for us.
+Relayed relayed_of(const FailedHandOff& failed);
+
 // What was tried so far for one request.
 struct Tries {
   unsigned unconnected = 0;  // the request was never sent

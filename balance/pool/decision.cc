@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "balance/ground/hand_off.h"
 #include "loadprobe/base/text.h"
 
 namespace balance {
@@ -35,6 +36,7 @@ Reply nobody(const Request& request, const Config& config, const Plan& plan) {
       return unavailable(request, config, "No map host can be reached at the moment.");
     case Target::inside_only:
     case Target::downgrade:
+    case Target::failed:
       return unavailable(request, config, reason_of(target));
     case Target::loop:
       return loop_detected(request, config);
@@ -53,7 +55,11 @@ Decision sent(const Request& request, const Config& config, const Plan& plan, Ch
   decision.host = decision.choice.hosts.front();
   const HostConfig& host = config.hosts[*decision.host];
   decision.plan.action = action_at(request, host, config, plan);
-  if (decision.plan.action != Action::relay) decision.reply = redirect(request, host, config, decision.plan.action);
+  if (decision.plan.action == Action::accel) {
+    decision.reply = hand_off(request, host, config);
+  } else if (decision.plan.action != Action::relay) {
+    decision.reply = redirect(request, host, config, decision.plan.action);
+  }
   return decision;
 }
 
@@ -75,6 +81,7 @@ bool needs_host(const Plan& plan) {
     case Action::redirect_302:
     case Action::redirect_307:
     case Action::relay:
+    case Action::accel:
       return true;
     case Action::answer_options:
     case Action::answer_loop:

@@ -34,6 +34,8 @@ class Errand {
  private:
   bool take_body();
   bool choose();
+  // Counts what the web server tried itself before it came back. False: no other host may be tried.
+  bool count_hand_off();
   void look_for_killer();
   void try_hosts();
   Delivery::Came try_host(std::size_t host);
@@ -75,7 +77,8 @@ bool Errand::take_body() {
       answer(too_large(job_.request, job_.config));
       return false;
     case Body::Taken::cut_short:
-      answer(bad_request(job_.config, format_of(job_.request), "The request's body is shorter than announced, or came too slowly."));
+      answer(bad_request(job_.config, format_of(job_.request),
+                         "The request's body is shorter than announced, or came too slowly."));
       return false;
   }
   return false;
@@ -94,6 +97,22 @@ bool Errand::choose() {
   return true;
 }
 
+bool Errand::count_hand_off() {
+  if (!job_.request.failed) return true;
+  const FailedHandOff& failed = *job_.request.failed;
+  const Relayed end = relayed_of(failed);
+  ++(failed.was_sent ? tries_.sent : tries_.unconnected);
+  why_ = phrase_of(end);
+  const auto host = std::ranges::find(job_.config.hosts, failed.host, &HostConfig::name);
+  if (host != job_.config.hosts.end()) {
+    made_.push_back({static_cast<std::size_t>(host - job_.config.hosts.begin()), end});
+    if (end == Relayed::no_connection && job_.table != nullptr) {
+      job_.table->note_end(made_.back().host, end, base::now());
+    }
+  }
+  return may_try_again(tries_, effect_, Begun::no, is_killer_);
+}
+
 // A request that has failed two hosts goes to one of them and to no other.
 void Errand::look_for_killer() {
   if (job_.table == nullptr) return;
@@ -110,8 +129,14 @@ void Errand::run() {
   if (!take_body()) return;
   note_form(job_.request, job_.raw.content_type, body_.first());
   effect_ = effect_of(job_.request, job_.raw.content_type, body_.first(), body_.is_in_memory());
-  if (!choose()) return;
-  look_for_killer();
+  if (count_hand_off()) {
+    if (!choose()) {
+      tell_table();
+      return;
+    }
+    look_for_killer();
+    if (job_.request.failed && is_killer_) hosts_.clear();  // that was its one try
+  }
   try_hosts();
   tell_table();
 }

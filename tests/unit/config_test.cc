@@ -287,8 +287,8 @@ TEST(Config, SaysWhatIsWrongWithAValue) {
   EXPECT_EQ(fault_of("max-connections = 1000000"), "max-connections is '1000000'; wanted 1 to 10000");
   EXPECT_EQ(fault_of("state-dir = run"), "state-dir is 'run'; wanted an absolute path");
   EXPECT_EQ(fault_of("answer.body = redirect"),
-            "answer.body is 'redirect'; wanted 307 or relay: a 302 would lose the body");
-  EXPECT_EQ(fault_of("answer.image = 302"), "answer.image is '302'; wanted redirect, 307 or relay");
+            "answer.body is 'redirect'; wanted 307, relay or accel: a 302 would lose the body");
+  EXPECT_EQ(fault_of("answer.image = 302"), "answer.image is '302'; wanted redirect, 307, relay or accel");
   EXPECT_EQ(fault_of("answer.options = relay"),
             "answer.options is not for choice: OPTIONS is always answered by the balancer");
   EXPECT_EQ(fault_of("answer.imgae = relay"), "unknown key 'answer.imgae'; the nearest known one is 'answer.image'");
