@@ -27,7 +27,7 @@ bool ever(const std::string& lines, const std::string& hosts = "host = a https:/
 }
 constexpr const char* kAllRedirected =
     "answer.body = 307\nanswer.artifact = redirect\nanswer.private = redirect\nanswer.document = redirect\n"
-    "answer.long = redirect\n";
+    "answer.long = redirect\nanswer.cors = redirect\n";
 
 // Hosts: 0 public http, 1 public https, 2 inside-only, 3 inside-only at the balancer's own address.
 const std::string kMixed =
