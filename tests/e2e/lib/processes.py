@@ -64,23 +64,31 @@ def free_port(*addresses):
     raise Failed(f"no port is free on {', '.join(addresses)}")
 
 
-def children(pid):
-    """The pids whose parent is `pid`."""
-    found = []
+def parents():
+    """{pid: its parent's} of all processes. One pass over /proc: with hundreds of processes a pass for each takes seconds."""
+    found = {}
     for name in os.listdir("/proc"):
         if not name.isdigit():
             continue
         with contextlib.suppress(OSError, ValueError), open(f"/proc/{name}/stat", "rb") as stat:
             # The name of the program stands in parentheses and may hold anything, so the fields count from the last.
-            if int(stat.read().rpartition(b")")[2].split()[1]) == pid:
-                found.append(int(name))
+            found[int(name)] = int(stat.read().rpartition(b")")[2].split()[1])
     return found
 
 
+def children(pid):
+    return [child for child, parent in parents().items() if parent == pid]
+
+
 def descendants(pid):
-    found = []
-    for child in children(pid):
-        found += [child, *descendants(child)]
+    children = {}
+    for child, parent in parents().items():
+        children.setdefault(parent, []).append(child)
+    found, unseen = [], list(children.get(pid, ()))
+    while unseen:
+        child = unseen.pop()
+        found.append(child)
+        unseen += children.get(child, ())
     return found
 
 
