@@ -22,7 +22,7 @@ namespace {
 
 // Interrupts a thread of ours that accepts. Blocked in all of them except then, so it never cuts a request.
 constexpr int kWake = SIGUSR2;
-constexpr std::size_t kStackBytes = 256 * 1024;
+constexpr std::size_t kStackBytes = std::size_t{256} * 1024;
 // A new connection has brought, or is about to bring, the request that it was opened for.
 constexpr int kGraceMs = 100;
 
