@@ -484,9 +484,8 @@ class Streams(SceneCase):
                 connection.close()
 
     def test_a_long_body_goes_by_way_of_the_disk(self):
-        answer = client.ask(
-            "127.0.0.1", self.balancer.port, "/cgi-bin/mapserv", method="POST", headers=[XML], body=b"<x>" * 15_000_000
-        )
+        how = {"method": "POST", "headers": [XML], "body": b"<x>" * 15_000_000, "timeout": 60}
+        answer = client.ask("127.0.0.1", self.balancer.port, "/cgi-bin/mapserv", **how)
         self.assertEqual((answer.status, answer.body), (200, b"%9d" % 45_000_000))
         self.assertLess(self.resident_kb(), 64 * 1024)
 

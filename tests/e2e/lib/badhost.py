@@ -39,7 +39,8 @@ class BadHost:
                 if not piece:
                     return
                 data += piece
-            head, _, body = data.partition(b"\r\n\r\n")
+            head, _, begin = data.partition(b"\r\n\r\n")
+            body = bytearray(begin)  # bytes would be copied for each piece
             length = next(
                 (int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")), 0
             )
@@ -48,6 +49,7 @@ class BadHost:
                 if not piece:
                     return
                 body += piece
+            body = bytes(body)
             self.requests.append((head, body))
             self.behave(connection, head, body)
 
