@@ -92,6 +92,16 @@ void warn_of_reach(const Config& config, std::vector<std::string>& out) {
   }
 }
 
+// nginx looks names up by itself, and not where this machine does.
+void warn_of_hand_off(const Config& config, std::vector<std::string>& out) {
+  if (std::ranges::find(config.answers, Answer::accel) == config.answers.end()) return;
+  const std::vector<std::string> named =
+      names_of(config, [](const HostConfig& h) { return !base::parse_address(h.inside.host).has_value(); });
+  if (named.empty()) return;
+  out.push_back("answer = accel has nginx look up the names of these hosts, for which it needs its 'resolver': " +
+                listed(named) + "; inside=http://ADDRESS needs none");
+}
+
 void warn_of_settings(const Config& config, std::vector<std::string>& out) {
   // As shipped the timeout is longer than loadprobe's interval: that much a slow report may delay the next probe.
   const bool as_shipped = !config.probe.interval && config.probe.timeout == ProbeConfig{}.timeout;
@@ -123,6 +133,7 @@ std::vector<std::string> warnings(const Config& config) {
   warn_of_pool(config, out);
   warn_of_reach(config, out);
   warn_of_settings(config, out);
+  warn_of_hand_off(config, out);
   return out;
 }
 

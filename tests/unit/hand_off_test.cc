@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "balance/ground/relay_request.h"
 #include "balance/ground/retry.h"
@@ -133,6 +135,20 @@ TEST(HandOff, IsNoAnswerForPictureFilesThatOneHostHas) {
   EXPECT_NE(faults_of("host = a http://a\nanswer.artifact = accel\n").find("wanted redirect, 307 or relay"),
             std::string::npos);
   EXPECT_EQ(faults_of("host = a http://a\nanswer.body = accel\nanswer.document = accel\nanswer.long = accel\n"), "");
+}
+
+TEST(HandOff, ToHostsWithNamesIsWarnedOf) {
+  const auto warned = [](const std::string& lines, const std::string& host) {
+    const std::vector<std::string> all = warnings(config_of(lines, host + "host = b http://198.51.100.2\n"));
+    return std::ranges::any_of(all, [](const std::string& one) {
+      return one ==
+             "answer = accel has nginx look up the names of these hosts, for which it needs its 'resolver': a; "
+             "inside=http://ADDRESS needs none";
+    });
+  };
+  EXPECT_TRUE(warned("answer.image = accel\n", "host = a http://a.example.org\n"));
+  EXPECT_FALSE(warned("answer.image = accel\n", "host = a http://a.example.org inside=http://[2001:db8::7]\n"));
+  EXPECT_FALSE(warned("", "host = a http://a.example.org\n"));
 }
 
 TEST(HandOff, NeedsTheProgramThatRelaysForWhatFails) {
