@@ -22,7 +22,7 @@ class Kind:
     hosts_are_set: bool = False
 
 
-# What hosts set, where they do: the balancer's URL as ows_onlineresource, and etc/hosts-cors-*.conf.
+# What hosts set, where they do: the balancer's URL as ows_onlineresource, and etc/*/mapserv-cors.conf.
 KINDS = {
     "auto": Kind("auto", "mode = auto"),
     "relay": Kind("relay", "mode = relay"),

@@ -57,7 +57,7 @@ class Host:
             routes["/cgi-bin/mapserv"] = webservers.FastCgi(scene.path(name, "balance.sock"))
         kind = fleet.web_kind_of(name)
         # As an administrator has it whose pages read maps: the file that comes with us.
-        cors = [os.path.join(world.ROOT, "etc", f"hosts-cors-{kind}.conf")] if fleet.with_cors else []
+        cors = [os.path.join(world.ROOT, "etc", kind, "mapserv-cors.conf")] if fleet.with_cors else []
         self.web = webservers.KINDS[kind](
             scene,
             f"{name}/web",
