@@ -15,7 +15,7 @@ Probe::Probe(Mounts mounts, const ProbeConfig& config, Teller teller) : mounts_(
 void Probe::follow(const ProbeConfig& config) {
   allow_ = config.allow;
   sampler_.emplace(mounts_, config.scope, config.drain_file, config.queues);
-  sampled_ = base::kNever;
+  sampled_ = maps_counted_ = base::kNever;
 }
 
 Reply Probe::reply(const Question& question, const base::Address& peer, base::Instant now) {
@@ -25,7 +25,16 @@ Reply Probe::reply(const Question& question, const base::Address& peer, base::In
   const Ruling ruling = rule_on(admitted);
   if (ruling.told) book_.tell(ruling.told->balancer, ruling.told->count, now);
   if (!ruling.wants_metrics()) return Reply{ruling.status, kPlain, ruling.text};
-  return Reply{ruling.status, "text/plain; version=0.0.4; charset=utf-8", page(now)};
+  std::string whole = page(now);
+  if (ruling.counts_map_processes) whole += map_page(now);
+  return Reply{ruling.status, "text/plain; version=0.0.4; charset=utf-8", std::move(whole)};
+}
+
+const std::string& Probe::map_page(base::Instant now) {
+  if (now - maps_counted_ < kSampleHolds) return map_page_;
+  map_page_ = page_of_map_processes(sampler_->map_processes());
+  maps_counted_ = now;
+  return map_page_;
 }
 
 std::string Probe::page(base::Instant now) {

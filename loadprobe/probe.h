@@ -31,6 +31,7 @@ class Probe {
 
  private:
   void refresh(base::Instant now);
+  const std::string& map_page(base::Instant now);
 
   Mounts mounts_;
   Teller teller_;
@@ -40,6 +41,8 @@ class Probe {
   Order order_;
   std::string sample_page_;
   base::Instant sampled_ = base::kNever;
+  std::string map_page_;
+  base::Instant maps_counted_ = base::kNever;
 };
 
 }  // namespace loadprobe

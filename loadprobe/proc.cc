@@ -113,4 +113,10 @@ std::optional<char> parse_task_state(std::string_view text) {
   return text[end_of_name + 2];
 }
 
+std::string_view task_name(std::string_view text) {
+  const std::size_t begin = text.find('('), end = text.rfind(')');
+  if (begin == std::string_view::npos || end == std::string_view::npos || end < begin) return {};
+  return text.substr(begin + 1, end - begin - 1);
+}
+
 }  // namespace loadprobe

@@ -58,5 +58,7 @@ std::optional<double> parse_allowed_cpus(std::string_view text);
 
 // /proc/PID/task/TID/stat: the state's letter. The name before it may hold any byte, ')' and line ends too.
 std::optional<char> parse_task_state(std::string_view text);
+// That name, at most 15 bytes; "" if there is none.
+std::string_view task_name(std::string_view text);
 
 }  // namespace loadprobe

@@ -31,7 +31,7 @@ struct Single {
   std::optional<double> Report::*field;
   double most;
 };
-constexpr std::array<Single, 11> kSingles{{
+constexpr std::array<Single, 12> kSingles{{
     {"node_load1", &Report::load1, kMostTasks},
     {"node_load5", &Report::load5, kMostTasks},
     {"node_load15", &Report::load15, kMostTasks},
@@ -40,6 +40,7 @@ constexpr std::array<Single, 11> kSingles{{
     {"node_pressure_cpu_waiting_seconds_total", &Report::pressure, kMostSeconds},
     {"loadprobe_cores", &Report::cores, kMostCores},
     {"loadprobe_requests_waiting", &Report::waiting, kMostTasks},
+    {"loadprobe_map_processes_running", &Report::map_running, kMostTasks},
     {"loadprobe_requests_running", &Report::requests, kMostTasks},
     {"loadprobe_requests_completed_total", &Report::completed, kMostCount},
     {"loadprobe_start_time_seconds", &Report::start_time, kMostSeconds},

@@ -13,6 +13,7 @@
 //   node_pressure_cpu_waiting_seconds_total    s, counter       pressure
 //   loadprobe_cores                            cores            cores: usable ones, may be fractional
 //   loadprobe_requests_waiting                 requests         waiting, in listen queues
+//   loadprobe_map_processes_running            processes        map_running: only for who asks for it
 //   loadprobe_requests_running                 requests         requests in progress, where a host can count them
 //   loadprobe_requests_completed_total         requests         completed, likewise
 //   loadprobe_dispatches_total                 requests         dispatches that balancers told of
@@ -42,6 +43,7 @@ struct Report {
   std::optional<double> load1, load5, load15;
   std::optional<double> running;
   std::optional<double> waiting;
+  std::optional<double> map_running;
   std::optional<double> requests;
   std::optional<double> completed;
   std::optional<double> cores;

@@ -62,4 +62,10 @@ std::string page_of_dispatches(std::uint64_t total) {
   return std::move(page).page();
 }
 
+std::string page_of_map_processes(const std::optional<double>& at_work) {
+  PageWriter page;
+  gauge(page, "loadprobe_map_processes_running", "Runnable processes whose name begins with mapserv.", at_work);
+  return std::move(page).page();
+}
+
 }  // namespace loadprobe

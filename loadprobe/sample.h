@@ -36,5 +36,7 @@ struct Teller {
 // The page but for the dispatches, which change between samples.
 std::string page_of(const Sample& sample, const Teller& teller);
 std::string page_of_dispatches(std::uint64_t total);
+// "" where they cannot be counted.
+std::string page_of_map_processes(const std::optional<double>& at_work);
 
 }  // namespace loadprobe

@@ -143,10 +143,28 @@ std::optional<double> Sampler::requests_waiting() {
   return waiting;
 }
 
-std::optional<double> Sampler::running_in_group() const {
-  return count_runnable(TaskFiles{hierarchies_.cpu + scope_.group,
-                                  hierarchies_.version == Version::two ? "cgroup.threads" : "tasks", mounts_.proc,
-                                  ::gettid()});
+TaskFiles Sampler::files_of_group() const {
+  return TaskFiles{hierarchies_.cpu + scope_.group, hierarchies_.version == Version::two ? "cgroup.threads" : "tasks",
+                   mounts_.proc, ::gettid()};
+}
+
+std::optional<double> Sampler::running_in_group() const { return count_runnable(files_of_group()); }
+
+std::optional<double> Sampler::map_processes() const {
+  constexpr std::string_view kMapServer = "mapserv";
+  switch (scope_.kind) {
+    case Scope::Kind::host:
+      return count_runnable_processes(mounts_.proc, kMapServer);
+    case Scope::Kind::cgroup: {
+      if (hierarchies_.version == Version::none) return std::nullopt;
+      TaskFiles files = files_of_group();
+      files.name = kMapServer;
+      return count_runnable(files);
+    }
+    case Scope::Kind::tree:
+      return std::nullopt;
+  }
+  return std::nullopt;
 }
 
 std::optional<double> Sampler::seconds_of_group() {

@@ -14,6 +14,7 @@
 #include "loadprobe/listen_queues.h"
 #include "loadprobe/probe_config.h"
 #include "loadprobe/sample.h"
+#include "loadprobe/task_count.h"
 
 namespace loadprobe {
 
@@ -31,6 +32,10 @@ class Sampler {
   // REQUIRES: `now` does not go back.
   Sample take(base::Instant now);
 
+  // How many map processes can run now: of the whole machine, or of the group. Nothing for a tree, all of which is the
+  // web server's. Looks at every process, so it is done only for whoever wants to know.
+  std::optional<double> map_processes() const;
+
  private:
   enum class Version { none, one, two };
   struct Hierarchies {  // "" where there is none
@@ -45,6 +50,7 @@ class Sampler {
   std::optional<double> requests_waiting();
   Order read_order();
 
+  TaskFiles files_of_group() const;
   std::optional<double> running_in_group() const;
   std::optional<double> seconds_of_group();
   std::optional<double> host_cores() const;

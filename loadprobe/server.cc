@@ -58,8 +58,12 @@ MHD_Result answer(void* server, MHD_Connection* connection, const char* path, co
     return MHD_YES;
   }
   try {
-    const Question question{name, path, argument(connection, "balancer"), argument(connection, "dispatched"),
-                            Admission::refused};
+    const Question question{name,
+                            path,
+                            argument(connection, "balancer"),
+                            argument(connection, "dispatched"),
+                            Admission::refused,
+                            argument(connection, "map_processes")};
     return send(connection, static_cast<const Server*>(server)->handler()(question, peer_of(connection)));
   } catch (const std::exception&) {
     return MHD_NO;  // out of memory: closes this connection, and may not pass through C

@@ -50,7 +50,9 @@ double count_in_folders(const TaskFiles& files, const std::string& group, int de
 double count_ids(const TaskFiles& files, std::string_view ids) {
   double runnable = 0;
   for (const int id : parse_task_ids(ids)) {
-    if (id != files.passed_over && is_runnable(files.proc + "/" + std::to_string(id), id)) ++runnable;
+    if (id != files.passed_over && is_runnable(files.proc + "/" + std::to_string(id), id, files.name)) {
+      ++runnable;
+    }
   }
   return runnable;
 }
@@ -66,15 +68,28 @@ double count_below(const TaskFiles& files, const std::string& group, int depth) 
 
 bool is_runnable(char state) { return state == 'R' || state == 'D'; }
 
-bool is_runnable(const std::string& process, int thread) {
+bool is_runnable(const std::string& process, int thread, std::string_view name) {
   // The file of a thread, not the one of its process: that one adds up the times of all threads.
   const base::Result<base::Fd> file = base::Fd::open(process + "/task/" + std::to_string(thread) + "/stat", O_RDONLY);
   if (!file) return false;
   char start[256];  // holds the longest name and the state behind it
   const ssize_t size = ::read(file->get(), start, sizeof start);
   if (size <= 0) return false;
-  const std::optional<char> state = parse_task_state(std::string_view(start, static_cast<std::size_t>(size)));
-  return state && is_runnable(*state);
+  const std::string_view text(start, static_cast<std::size_t>(size));
+  const std::optional<char> state = parse_task_state(text);
+  return state && is_runnable(*state) && task_name(text).starts_with(name);
+}
+
+std::optional<double> count_runnable_processes(const std::string& proc, std::string_view name) {
+  const std::unique_ptr<DIR, CloseFolder> folder(::opendir(proc.c_str()));
+  if (!folder) return std::nullopt;
+  double runnable = 0;
+  while (const dirent* entry = ::readdir(folder.get())) {
+    for (const int id : parse_task_ids(entry->d_name)) {
+      if (is_runnable(proc + "/" + std::to_string(id), id, name)) ++runnable;
+    }
+  }
+  return runnable;
 }
 
 std::vector<int> thread_ids(const std::string& process) {

@@ -11,11 +11,18 @@
 
 namespace base {
 
-Instant now() {
+namespace {
+
+Seconds read_clock(clockid_t clock) {
   timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return Instant{Seconds{static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec)}};
+  clock_gettime(clock, &time);
+  return Seconds{static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec)};
 }
+
+}  // namespace
+
+Instant now() { return Instant{read_clock(CLOCK_MONOTONIC)}; }
+Seconds wall_time() { return read_clock(CLOCK_REALTIME); }
 
 std::uint64_t random_bits() {
   std::uint64_t bits = 0;

@@ -10,6 +10,7 @@
 namespace base {
 
 Instant now();                // CLOCK_MONOTONIC; any thread
+Seconds wall_time();          // since 1970, CLOCK_REALTIME: it may jump; any thread
 std::uint64_t random_bits();  // getrandom(2); any thread
 std::string boot_id();        // /proc/sys/kernel/random/boot_id without its line end, "" if unreadable
 

@@ -27,14 +27,30 @@ Status write_all(int fd, std::string_view content, const std::string& path) {
   return ok();
 }
 
+struct Form {
+  unsigned mode = 0644;
+  const Owner* owner = nullptr;
+};
+
 Status fill_and_rename(Fd file, const std::string& neighbour, const std::string& path, std::string_view content,
-                       unsigned mode) {
+                       const Form& form) {
   if (Status written = write_all(file.get(), content, neighbour); !written) return written;
-  if (::fchmod(file.get(), static_cast<mode_t>(mode)) != 0) return system_error("cannot set the mode of " + neighbour);
+  if (form.owner != nullptr && ::fchown(file.get(), form.owner->user, form.owner->group) != 0) errno = 0;
+  if (::fchmod(file.get(), static_cast<mode_t>(form.mode)) != 0)
+    return system_error("cannot set the mode of " + neighbour);
   if (::fsync(file.get()) != 0) return system_error("cannot flush " + neighbour);
   file.close();
   if (::rename(neighbour.c_str(), path.c_str()) != 0) return system_error("cannot replace " + path);
   return ok();
+}
+
+Status write_beside(const std::string& path, std::string_view content, const Form& form) {
+  std::string neighbour = path + ".XXXXXX";
+  Fd file(::mkostemp(neighbour.data(), O_CLOEXEC));
+  if (!file) return system_error("cannot write beside " + path);
+  Status written = fill_and_rename(std::move(file), neighbour, path, content, form);
+  if (!written) ::unlink(neighbour.c_str());
+  return written;
 }
 
 }  // namespace
@@ -59,12 +75,14 @@ Result<std::string> read_file(const std::string& path, std::size_t most_bytes) {
 }
 
 Status write_file(const std::string& path, std::string_view content, unsigned mode) {
-  std::string neighbour = path + ".XXXXXX";
-  Fd file(::mkostemp(neighbour.data(), O_CLOEXEC));
-  if (!file) return system_error("cannot write beside " + path);
-  Status written = fill_and_rename(std::move(file), neighbour, path, content, mode);
-  if (!written) ::unlink(neighbour.c_str());
-  return written;
+  return write_beside(path, content, {mode, nullptr});
+}
+
+Status write_file_for(const Owner& owner, const std::string& path, std::string_view content, unsigned mode) {
+  if (Status written = write_beside(path, content, {mode, &owner}); !written) return written;
+  const Result<Fd> folder = Fd::open(path.substr(0, path.rfind('/') + 1), O_RDONLY | O_DIRECTORY);
+  if (!folder || ::fsync(folder->get()) != 0) return system_error("cannot flush the folder of " + path);
+  return ok();
 }
 
 }  // namespace base

@@ -18,4 +18,10 @@ Result<std::string> read_file(const std::string& path, std::size_t most_bytes = 
 // Writes a neighbour, flushes it and renames it over `path`: a reader sees the old file or the new one, whole.
 Status write_file(const std::string& path, std::string_view content, unsigned mode = 0644);
 
+struct Owner {
+  unsigned user = 0, group = 0;
+};
+// The same, given to this owner where the system lets us, and the folder flushed too: it outlives a power cut.
+Status write_file_for(const Owner& owner, const std::string& path, std::string_view content, unsigned mode);
+
 }  // namespace base

@@ -24,6 +24,16 @@ TEST(Answer, AProbeTellsTheBalancersCount) {
   EXPECT_EQ(ruling.told, (Told{255, 42}));
 }
 
+TEST(Answer, MapProcessesAreCountedForWhoeverAsksForThem) {
+  const auto counts = [](Parameter map_processes, Admission admission = Admission::allowed) {
+    return rule_on({"GET", "/metrics", "00000000000000ff", "42", admission, map_processes}).counts_map_processes;
+  };
+  EXPECT_TRUE(counts("1"));
+  EXPECT_FALSE(counts({}));
+  EXPECT_FALSE(counts("0"));
+  EXPECT_FALSE(counts("1", Admission::refused));
+}
+
 TEST(Answer, AnUnreadableCountIsABadRequestAndTellsNothing) {
   for (const auto& [balancer, dispatched] :
        std::initializer_list<std::pair<Parameter, Parameter>>{{"00000000000000ff", {}},

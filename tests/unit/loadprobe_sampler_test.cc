@@ -55,6 +55,20 @@ TEST_F(Machine, TheLoadOfAHostIsReadWithoutTheReaderItself) {
   EXPECT_EQ(sample.order, Order{});
 }
 
+TEST_F(Machine, MapProcessesAreThoseWhoseNameBeginsWithMapserv) {
+  put("proc/100/task/100/stat", "100 (mapserv) R 1 1 1 0 -1\n");
+  put("proc/101/task/101/stat", "101 (mapserv.fcgi) D 1 1 1 0 -1\n");
+  put("proc/102/task/102/stat", "102 (mapserv) S 1 1 1 0 -1\n");
+  put("proc/103/task/103/stat", "103 (nginx) R 1 1 1 0 -1\n");
+  EXPECT_EQ(sampler().map_processes(), 2);
+  put("cgroup/cpu/maps/tasks", "100\n103\n");
+  EXPECT_EQ(sampler(group("/maps")).map_processes(), 1);
+  EXPECT_EQ(sampler(group("/others")).map_processes(), std::nullopt);
+  EXPECT_EQ(sampler({Scope::Kind::tree, "", path("pid")}).map_processes(), std::nullopt);
+  remove("proc");
+  EXPECT_EQ(sampler().map_processes(), std::nullopt);
+}
+
 TEST_F(Machine, AMissingFileIsAMissingMeasureAndOneWarning) {
   remove("proc/pressure");
   remove("proc/loadavg");

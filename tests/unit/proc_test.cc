@@ -82,6 +82,13 @@ TEST(Proc, TheStateStandsBehindTheLastParenthesis) {
   EXPECT_FALSE(parse_task_state(""));
 }
 
+TEST(Proc, TheNameStandsBetweenTheOuterParentheses) {
+  EXPECT_EQ(task_name("21142 (mapserv) R 1 2 3"), "mapserv");
+  EXPECT_EQ(task_name("7 (a) S (b)) D 1"), "a) S (b)");
+  EXPECT_EQ(task_name("7 mapserv R 1"), "");
+  EXPECT_EQ(task_name(")("), "");
+}
+
 TEST(Proc, AveragesDecayByTheKernelsRule) {
   const LoadAverages after = damped({0, 4, 2}, 1, base::Seconds{60});
   EXPECT_NEAR(after.one, 0.6321, 0.0001);
