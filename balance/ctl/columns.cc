@@ -68,6 +68,7 @@ std::string age_text(std::optional<base::Seconds> age) {
 
 std::string json_string(std::string_view text) {
   constexpr std::string_view kHex = "0123456789abcdef";
+  const bool is_utf8 = base::printable(text, text.size()) == text;
   std::string out = "\"";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -79,7 +80,7 @@ std::string json_string(std::string_view text) {
       out += kHex[byte >> 4];
       out += kHex[byte & 0xF];
     } else {
-      out += byte > 0x7F ? '?' : c;
+      out += byte > 0x7F && !is_utf8 ? '?' : c;
     }
   }
   return out + "\"";

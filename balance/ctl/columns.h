@@ -38,7 +38,7 @@ std::string percent(double fraction);
 // '0.2s', '45s', '12m', '3h', '2d'; 'never' for nothing.
 std::string age_text(std::optional<base::Seconds> age);
 
-// A JSON string (RFC 8259 7), quotes included. Bytes that are no ASCII become '?': names and causes have none.
+// A JSON string (RFC 8259 7), quotes included. UTF-8 stays; in other text bytes that are no ASCII become '?'.
 std::string json_string(std::string_view text);
 // A JSON number, or null for nothing and for what JSON cannot say.
 std::string json_number(std::optional<double> number);

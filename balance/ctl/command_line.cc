@@ -6,6 +6,7 @@
 #include <sstream>
 #include <utility>
 
+#include "balance/ground/hand_file.h"
 #include "loadprobe/base/text.h"
 
 namespace balance {
@@ -13,9 +14,12 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr std::array<std::string_view, 4> kVerbs{"status", "explain", "check", "list"};
+constexpr std::array<std::string_view, 9> kVerbs{"status", "explain", "check", "list", "weight",
+                                                 "reset",  "drain",   "off",   "ready"};
 // Read by itself, before this command line: see usage_text().
 constexpr std::string_view kForms = "forms";
+constexpr std::string_view kWantedVerbs =
+    "wanted status, explain, check, list, weight, reset, drain, off, ready or forms";
 constexpr base::Seconds kRedraw{2};
 
 base::Error usage(const std::string& what) { return base::Error{base::Fault::usage, what}; }
@@ -48,6 +52,16 @@ po::options_description explain_options() {
   return options;
 }
 
+po::options_description duty_options() {
+  po::options_description options("drain, off, ready");
+  const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
+  options.add_options()("reason", text("TEXT"), "what for; status shows it")("for", text("DURATION"),
+                                                                             "ends by itself after so long, as in 2h")(
+      "wait", "until the host has finished its work")("timeout", text("DURATION"),
+                                                      "with --wait: give up after so long");
+  return options;
+}
+
 // Whether the option may be given to the verb.
 base::Status check_place(const po::variables_map& given, Verb verb) {
   const auto only_for = [&](const po::options_description& options, const std::string& name) -> base::Status {
@@ -59,6 +73,9 @@ base::Status check_place(const po::variables_map& given, Verb verb) {
   };
   if (verb != Verb::status) {
     if (base::Status fine = only_for(status_options(), "status"); !fine) return fine;
+  }
+  if (verb != Verb::duty) {
+    if (base::Status fine = only_for(duty_options(), "drain', 'off' and 'ready"); !fine) return fine;
   }
   if (verb != Verb::explain) return only_for(explain_options(), "explain");
   return base::ok();
@@ -116,17 +133,61 @@ base::Status read_explain(const po::variables_map& given, const std::vector<std:
   return base::ok();
 }
 
+base::Status read_hosts(std::vector<std::string> words, const std::string& verb, Command& command) {
+  if (words.empty()) return usage(verb + " names no host; wanted at least one");
+  command.hosts = std::move(words);
+  return base::ok();
+}
+
+base::Status read_weight(std::vector<std::string> words, Command& command) {
+  if (words.size() < 2) return usage("weight takes a host and its weight: balancectl weight pinchot 2");
+  const base::Result<double> weight = hand_weight(words.back());
+  if (!weight) return usage("the weight " + weight.error().what);
+  command.weight = *weight;
+  words.pop_back();
+  return read_hosts(std::move(words), "weight", command);
+}
+
+base::Status read_duration(const po::variables_map& given, const std::string& name,
+                           std::optional<base::Seconds>& target) {
+  if (given.count(name) == 0) return base::ok();
+  const base::Result<base::Seconds> duration = base::duration(given[name].as<std::string>());
+  if (!duration) return usage("--" + name + ": " + duration.error().what);
+  if (duration->count() <= 0) return usage("--" + name + " is 0; wanted more");
+  target = *duration;
+  return base::ok();
+}
+
+base::Status read_duty(const po::variables_map& given, std::vector<std::string> words, const std::string& verb,
+                       Command& command) {
+  command.duty = verb == "drain" ? Duty::draining : verb == "off" ? Duty::off : Duty::serving;
+  if (given.count("reason") > 0) command.reason = given["reason"].as<std::string>();
+  if (command.reason.size() > kMostReasonBytes) {
+    return usage("--reason has " + std::to_string(command.reason.size()) + " bytes; wanted at most 200");
+  }
+  command.wait = given.count("wait") > 0;
+  if (command.wait && command.duty == Duty::serving) return usage("--wait is of use with drain and off");
+  if (base::Status read = read_duration(given, "for", command.lasts); !read) return read;
+  if (base::Status read = read_duration(given, "timeout", command.timeout); !read) return read;
+  if (command.timeout && !command.wait) return usage("--timeout is of use with --wait only");
+  if (command.lasts && command.duty == Duty::serving && command.reason.empty()) {
+    return usage("--for says how long a drain, an off or a reason lasts; a host that is ready stays so");
+  }
+  return read_hosts(std::move(words), verb, command);
+}
+
 base::Result<Verb> verb_named(const std::string& word) {
-  constexpr std::array<Verb, kVerbs.size()> kMeaning{Verb::status, Verb::explain, Verb::check, Verb::list};
+  constexpr std::array<Verb, kVerbs.size()> kMeaning{Verb::status, Verb::explain, Verb::check, Verb::list, Verb::weight,
+                                                     Verb::reset,  Verb::duty,    Verb::duty,  Verb::duty};
   for (std::size_t i = 0; i < kVerbs.size(); ++i) {
     if (word == kVerbs[i]) return kMeaning[i];
   }
   if (word == kForms) return usage("forms reads no configuration; wanted it as the first word");
-  constexpr std::array kWords{kVerbs[0], kVerbs[1], kVerbs[2], kVerbs[3], kForms};
-  const std::string near = base::nearest(word, kWords);
-  return usage(
-      "unknown command '" + base::escaped(word) + "'; " +
-      (near.empty() ? "wanted status, explain, check, list or forms" : "the nearest known one is '" + near + "'"));
+  std::vector<std::string_view> known(kVerbs.begin(), kVerbs.end());
+  known.push_back(kForms);
+  const std::string near = base::nearest(word, known);
+  return usage("unknown command '" + base::escaped(word) + "'; " +
+               (near.empty() ? std::string(kWantedVerbs) : "the nearest known one is '" + near + "'"));
 }
 
 base::Result<Command> command_of(const po::variables_map& given) {
@@ -140,10 +201,11 @@ base::Result<Command> command_of(const po::variables_map& given) {
   if (given.count("version") > 0) return command;
   std::vector<std::string> words;
   if (given.count("word") > 0) words = given["word"].as<std::vector<std::string>>();
-  if (words.empty()) return usage("no command; wanted status, explain, check, list or forms");
+  if (words.empty()) return usage("no command; " + std::string(kWantedVerbs));
   const base::Result<Verb> verb = verb_named(words.front());
   if (!verb) return verb.error();
   command.verb = *verb;
+  const std::string word = words.front();
   words.erase(words.begin());
   if (base::Status fine = check_place(given, command.verb); !fine) return fine.error();
   base::Status read = base::ok();
@@ -151,6 +213,12 @@ base::Result<Command> command_of(const po::variables_map& given) {
     read = read_status(given, words, command);
   } else if (command.verb == Verb::explain) {
     read = read_explain(given, words, command);
+  } else if (command.verb == Verb::weight) {
+    read = read_weight(std::move(words), command);
+  } else if (command.verb == Verb::reset) {
+    read = read_hosts(std::move(words), word, command);
+  } else if (command.verb == Verb::duty) {
+    read = read_duty(given, std::move(words), word, command);
   } else if (!words.empty()) {
     read = usage("'" + base::escaped(words.front()) + "' is one word too many");
   }
@@ -162,7 +230,7 @@ base::Result<Command> command_of(const po::variables_map& given) {
 
 base::Result<Command> parse_command_line(const std::vector<std::string>& arguments) {
   po::options_description all;
-  all.add(general_options()).add(status_options()).add(explain_options());
+  all.add(general_options()).add(status_options()).add(explain_options()).add(duty_options());
   all.add_options()("word", po::value<std::vector<std::string>>());
   po::positional_options_description words;
   words.add("word", -1);
@@ -183,11 +251,16 @@ std::string usage_text() {
           "       balancectl [--config FILE] explain [OPTIONS] QUERY\n"
           "       balancectl [--config FILE] check\n"
           "       balancectl [--config FILE] list\n"
+          "       balancectl [--config FILE] weight HOST... WEIGHT\n"
+          "       balancectl [--config FILE] reset HOST...\n"
+          "       balancectl [--config FILE] drain|off HOST... [--reason TEXT] [--for DURATION] [--wait]\n"
+          "       balancectl [--config FILE] ready HOST... [--reason TEXT]\n"
           "       balancectl forms --to URL [--dry-run] [-r] [--match PATTERN]... [--host NAME]... FILE...\n"
           "                  (see balancectl forms --help)\n\n"
        << general_options() << "\n"
        << status_options() << "\n"
-       << explain_options();
+       << explain_options() << "\n"
+       << duty_options();
   return text.str();
 }
 

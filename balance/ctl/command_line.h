@@ -12,7 +12,7 @@
 
 namespace balance {
 
-enum class Verb { help, version, status, explain, check, list };
+enum class Verb { help, version, status, explain, check, list, weight, reset, duty };
 enum class Form { text, json };
 
 struct Command {
@@ -22,6 +22,13 @@ struct Command {
   std::optional<base::Seconds> watch;    // status: redraw so often
   std::optional<std::uint64_t> redraws;  // status --watch: end after so many
   Inquiry inquiry;                       // explain
+  std::vector<std::string> hosts;        // weight, reset, duty: at least one
+  std::optional<double> weight;          // weight: 0 to 1000
+  std::optional<Duty> duty;              // duty: drain, off, ready
+  std::string reason;                    // duty
+  std::optional<base::Seconds> lasts;    // duty: ends by itself after so long
+  bool wait = false;                     // duty: until the host has finished
+  std::optional<base::Seconds> timeout;  // of the wait
 };
 
 // Errors: Fault::usage, one sentence.

@@ -12,9 +12,11 @@
 #include <utility>
 
 #include "balance/ctl/columns.h"
+#include "balance/ctl/duty_commands.h"
 #include "balance/ctl/find_table.h"
 #include "balance/ctl/view.h"
 #include "balance/table/config_file.h"
+#include "balance/table/hand_files.h"
 #include "loadprobe/base/clock.h"
 
 namespace balance {
@@ -54,9 +56,15 @@ struct Look {
 
 Look look_without_table(const Config& config, const TableSearch& search, Form form) {
   const std::string why = why_none(search);
-  if (form == Form::text) return Look{"table      none: " + why + "\npoolwatch  NOT RUNNING\n", {}, kFailed};
+  const base::Seconds wall = base::wall_time();
+  const HandFiles files = hand_files(config, state_files(search.directory, config.file));
+  const HandView by_hand = hand_view(files, config, wall);
+  if (form == Form::text) {
+    return Look{"table      none: " + why + "\npoolwatch  NOT RUNNING\n" + to_text(by_hand, config, wall), {}, kFailed};
+  }
   return Look{"{\"table\": null, \"configuration\": " + json_string(config.file) + ", \"error\": " + json_string(why) +
-                  ", \"poolwatch\": {\"alive\": false, \"process\": null}, \"hosts\": []}\n",
+                  ", \"poolwatch\": {\"alive\": false, \"process\": null}, \"by_hand\": " + to_json(by_hand) +
+                  ", \"hosts\": []}\n",
               {},
               kFailed};
 }
@@ -64,11 +72,17 @@ Look look_without_table(const Config& config, const TableSearch& search, Form fo
 Look look(const Config& config, Form form, const PoolView* earlier) {
   TableSearch search = find_table(config, system_roots(), base::boot_id());
   if (!search.found) return look_without_table(config, search, form);
-  PoolView view = view_of(config, search.found->table, earlier, base::now());
+  const base::Seconds wall = base::wall_time();
+  const HandView by_hand = hand_view(hand_files(config, search.found->files), config, wall);
+  PoolView view = view_of(config, search.found->table, by_hand, earlier, base::now());
   view.table = search.found->files.table;
   view.lease = lease_state(search.found->files.lease);
   view.other_tables = search.others;
   std::string text = form == Form::json ? to_json(view) : to_text(view);
+  if (form == Form::text) {
+    const std::string lines = to_text(by_hand, config, wall);
+    if (!lines.empty()) text += "\n" + lines;
+  }
   const int status = is_alive(view) ? kFine : kFailed;
   return Look{std::move(text), std::move(view), status};
 }
@@ -109,11 +123,20 @@ int status(const Command& command, const std::string& path, const Config& config
   return now.status;
 }
 
+std::vector<ByHand> kept_hosts(const HandFiles& files, const Config& config) {
+  const base::Result<Kept> kept = read_kept(files);
+  if (!kept) return {};
+  return set_by_hand_of(kept->text, config, base::wall_time() - base::now().time_since_epoch()).hosts;
+}
+
 int explain_one(const Command& command, const Config& config) {
   const TableSearch search = find_table(config, system_roots(), base::boot_id());
   const Table* const table = search.found ? &search.found->table : nullptr;
+  const HandFiles files =
+      hand_files(config, search.found ? search.found->files : state_files(search.directory, config.file));
   const base::Result<Explanation> explanation =
-      explain(command.inquiry, config, table, base::now(), Draw{base::random_bits()});
+      explain(command.inquiry, config, table, hand_view(files, config, base::wall_time()), kept_hosts(files, config),
+              base::now(), Draw{base::random_bits()});
   if (!explanation) return fail(explanation.error());
   std::cout << "table      " << (search.found ? search.found->files.table : "none: " + why_none(search)) << "\n"
             << explanation->text;
@@ -133,6 +156,10 @@ int run_with_config(const Command& command) {
       return check(*config);
     case Verb::list:
       return list(*config);
+    case Verb::weight:
+    case Verb::reset:
+    case Verb::duty:
+      return set_by_hand(command, *config);
     case Verb::help:
     case Verb::version:
       break;

@@ -104,6 +104,8 @@ std::string reason_text(Reason reason) {
       return "relayed requests failed on every host just now; this one is tried all the same";
     case Reason::web_only:
       return "its probe port refuses, but its web port answers, and all other hosts are down";
+    case Reason::draining:
+      return "only draining hosts are left, and one of them may have this file";
     case Reason::nobody:
       return "there is no host to send to";
   }
@@ -149,7 +151,7 @@ std::string host_lines(const Request& request, const Config& config, const Plan&
     row.push_back(rounded(has_cost ? cost.predicted : drained_to_now, Digits{2}));
     row.push_back(rounded(looked.background, Digits{2}));
     row.push_back(json_number(looked.cores));
-    row.push_back(json_number(host.weight));
+    row.push_back(json_number(looked.weight));
     row.push_back(rounded(known(cost.ramp), Digits{2}));
     row.push_back(rounded(known(cost.slow), Digits{2}));
     row.push_back(rounded(known(cost.cost), Digits{3}));
@@ -177,6 +179,26 @@ std::string relay_lines(const Request& request, const HostConfig& host) {
   return "relayed to " + base::escaped(url, kShownBytes * 4) + "\n";
 }
 
+// Who gets nothing new, and whose weight was set by hand.
+std::string duty_lines(const PoolView& view) {
+  std::string text;
+  for (const HostView& host : view.hosts) {
+    if (host.duty != Duty::serving) {
+      text += "duty       " + host.name + " is " + std::string(name_of(host.duty)) + ": " +
+              std::string(host.duty_by == SetBy::host     ? "its own loadprobe says so"
+                          : host.duty_by == SetBy::weight ? "it has weight 0"
+                                                          : "set by hand");
+      if (host.left) text += ", " + age_text(host.left) + " left";
+      text += (host.reason.empty() ? "" : " (" + host.reason + ")") + "\n";
+    }
+    if (host.weight_by_hand) {
+      text += "weight     " + host.name + " has " + json_number(host.weight) +
+              ", set by hand; configured: " + json_number(host.configured_weight) + "\n";
+    }
+  }
+  return text;
+}
+
 std::string reply_lines(const Request& request, const Decision& decision, const Config& config) {
   const bool is_handed_off = decision.host && decision.plan.action == Action::accel;
   if (is_relay(decision) || is_handed_off) return relay_lines(request, config.hosts[*decision.host]);
@@ -189,8 +211,8 @@ std::string reply_lines(const Request& request, const Decision& decision, const 
 
 }  // namespace
 
-base::Result<Explanation> explain(const Inquiry& asked, const Config& config, const Table* table, Instant now,
-                                  Draw draw) {
+base::Result<Explanation> explain(const Inquiry& asked, const Config& config, const Table* table,
+                                  const HandView& by_hand, const std::vector<ByHand>& kept, Instant now, Draw draw) {
   const std::string script = config.public_url ? config.public_url->path : config.script;
   const base::Result<Inquiry> inquiry = with_url_taken_apart(asked, script);
   if (!inquiry) return inquiry.error();
@@ -210,7 +232,7 @@ base::Result<Explanation> explain(const Inquiry& asked, const Config& config, co
     return Explanation{text + reply_lines(*request, decision, config), status_of(decision)};
   }
   if (table == nullptr) {
-    const Decision decision = decide_by_weight(*request, config, plan, draw);
+    const Decision decision = decide_by_weight(*request, config, plan, draw, kept, now);
     return Explanation{text + "chosen     by weight: there is no table\n" + choice_lines(decision, config) +
                            reply_lines(*request, decision, config),
                        status_of(decision)};
@@ -225,6 +247,7 @@ base::Result<Explanation> explain(const Inquiry& asked, const Config& config, co
     text += "candidates " + std::to_string(snapshot.candidates.size()) + " of " + std::to_string(config.hosts.size()) +
             " hosts; each request draws its own\n";
   }
+  text += duty_lines(view_of(config, *table, by_hand, nullptr, now));
   text += "\n" + host_lines(*request, config, plan, *table, snapshot, decision.choice) + "\n";
   text += choice_lines(decision, config) + reply_lines(*request, decision, config);
   return Explanation{std::move(text), status_of(decision)};

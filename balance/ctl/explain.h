@@ -5,7 +5,9 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "balance/ctl/view.h"
 #include "balance/ground/config.h"
 #include "balance/pool/draw.h"
 #include "balance/table/table.h"
@@ -31,8 +33,13 @@ struct Explanation {
   int status = 0;  // that the client would get; 200 for a relay
 };
 
-// `table` null: as `balance` without one. Errors (Fault::usage): an inquiry that is no request.
-base::Result<Explanation> explain(const Inquiry& inquiry, const Config& config, const Table* table, Instant now,
-                                  Draw draw);
+// `table` null: as `balance` without one; then `kept` is what was set by hand, by host. Errors (Fault::usage): an
+// inquiry that is no request. `by_hand`: what was set by hand, as the file has it.
+base::Result<Explanation> explain(const Inquiry& inquiry, const Config& config, const Table* table,
+                                  const HandView& by_hand, const std::vector<ByHand>& kept, Instant now, Draw draw);
+inline base::Result<Explanation> explain(const Inquiry& inquiry, const Config& config, const Table* table, Instant now,
+                                         Draw draw) {
+  return explain(inquiry, config, table, HandView{}, {}, now, draw);
+}
 
 }  // namespace balance

@@ -17,14 +17,56 @@ std::optional<Seconds> age_at(Instant instant, Instant now) {
   return std::max(now - instant, Seconds{0});
 }
 
-HostView host_view(const Config& config, std::size_t index, const Table& table, const PoolStanding& pool, Instant now) {
+// Who says the strictest word, and why. By hand comes first: it is the one that can be taken back here.
+void fill_duty(HostView& view, const HostConfig& host, const HandView& by_hand, Instant now) {
+  const Standing& standing = view.standing;
+  view.duty = duty_of(host, standing, now);
+  if (view.duty == Duty::serving) return;
+  const auto entry = std::ranges::find(by_hand.entries, host.name, &HandEntry::host);
+  if (duty_at(standing.by_hand, now) == view.duty) {
+    view.duty_by = SetBy::hand;
+    if (entry != by_hand.entries.end()) view.reason = entry->reason;
+    if (standing.by_hand.until) view.left = *standing.by_hand.until - now;
+  } else if (standing.duty == view.duty) {
+    view.duty_by = SetBy::host;
+    // With the duty come its words, unless the host is down: then the cause says why.
+    if (standing.health != Health::down) view.reason = standing.cause;
+  } else {
+    view.duty_by = SetBy::weight;
+  }
+}
+
+// 'drained by hand, 1h left: kernel update'.
+std::string cause_text(const HostView& host) {
+  if (host.duty_by != SetBy::hand && host.duty_by != SetBy::weight) return host.standing.cause;
+  std::string text = host.duty_by == SetBy::weight ? "weight 0" : "by hand";
+  if (host.left) text += ", " + age_text(host.left) + " left";
+  if (!host.reason.empty()) text += ": " + host.reason;
+  if (!host.standing.cause.empty()) text += "; " + host.standing.cause;
+  return text;
+}
+
+std::string weight_text(const HostView& host) {
+  if (!host.weight_by_hand) return json_number(host.weight);
+  return json_number(host.weight) + " (" + json_number(host.configured_weight) + ")";
+}
+
+std::string left_text(std::int64_t until, Seconds wall) {
+  return age_text(Seconds{static_cast<double>(until)} - wall) + " left";
+}
+
+HostView host_view(const Config& config, std::size_t index, const Table& table, const PoolStanding& pool,
+                   const HandView& by_hand, Instant now) {
   const HostConfig& host = config.hosts[index];
   HostView view;
   view.name = host.name;
   view.standing = table.standing(index).value_or(Standing{});
-  view.weight = host.weight;
-  view.cores = cores_of(host, view.standing, pool);
   const Live live = table.live(index, now);
+  view.standing.by_hand = live.by_hand;
+  view.weight = weight_of(host, live.by_hand);
+  view.configured_weight = host.weight;
+  view.weight_by_hand = live.by_hand.weight.has_value();
+  view.cores = cores_of(host, view.standing, pool);
   const Candidate looked = candidate(index, host, view.standing, live, pool, config.probe, now);
   view.tier = looked.tier;
   if (view.tier == Tier::failed) view.standing.cause = cause_of(live.outcomes);
@@ -32,6 +74,7 @@ HostView host_view(const Config& config, std::size_t index, const Table& table, 
   view.predicted = drained(looked.prediction, drain_of(looked), now).requests;
   view.dispatches = table.dispatches(index);
   view.age = age_at(view.standing.reported, now);
+  fill_duty(view, host, by_hand, now);
   return view;
 }
 
@@ -64,8 +107,8 @@ std::string pool_text(const PoolView& view) {
   for (const HostView& host : view.hosts) tiers[static_cast<std::size_t>(host.tier)] += 1;
   std::string text = std::to_string(view.hosts.size()) + (view.hosts.size() == 1 ? " host:" : " hosts:");
   bool first = true;
-  for (const Tier tier :
-       {Tier::usable, Tier::backup, Tier::silent, Tier::failed, Tier::web_only, Tier::down, Tier::out}) {
+  for (const Tier tier : {Tier::usable, Tier::backup, Tier::silent, Tier::failed, Tier::web_only, Tier::draining,
+                          Tier::down, Tier::out}) {
     const std::size_t count = tiers[static_cast<std::size_t>(tier)];
     if (count == 0) continue;
     text += (first ? " " : ", ") + std::to_string(count) + " " + std::string(name_of(tier));
@@ -89,10 +132,15 @@ std::string hex(std::uint64_t number) {
 
 std::string host_json(const HostView& host) {
   const auto age = host.age ? std::optional<double>(host.age->count()) : std::nullopt;
+  const auto left = host.left ? std::optional<double>(host.left->count()) : std::nullopt;
   const Standing& standing = host.standing;
   return "{\"name\": " + json_string(host.name) + ", \"tier\": " + json_string(name_of(host.tier)) +
-         ", \"health\": " + json_string(name_of(standing.health)) +
-         ", \"duty\": " + json_string(name_of(standing.duty)) + ", \"weight\": " + json_number(host.weight) +
+         ", \"health\": " + json_string(name_of(standing.health)) + ", \"duty\": " + json_string(name_of(host.duty)) +
+         ", \"duty_set_by\": " + (host.duty_by == SetBy::nobody ? "null" : json_string(name_of(host.duty_by))) +
+         ", \"reason\": " + json_string(host.reason) + ", \"left_seconds\": " + json_number(left) +
+         ", \"weight\": " + json_number(host.weight) +
+         ", \"configured_weight\": " + json_number(host.configured_weight) +
+         ", \"weight_set_by_hand\": " + (host.weight_by_hand ? "true" : "false") +
          ", \"cores\": " + json_number(host.cores) + ", \"running\": " + json_number(standing.running) +
          ", \"waiting\": " + json_number(standing.waiting) + ", \"load1\": " + json_number(standing.load1) +
          ", \"background\": " + json_number(standing.background) + ", \"predicted\": " + json_number(host.predicted) +
@@ -104,7 +152,85 @@ std::string host_json(const HostView& host) {
 
 }  // namespace
 
-PoolView view_of(const Config& config, const Table& table, const PoolView* earlier, Instant now) {
+std::string_view name_of(SetBy set_by) {
+  switch (set_by) {
+    case SetBy::nobody:
+      return "";
+    case SetBy::host:
+      return "host";
+    case SetBy::hand:
+      return "hand";
+    case SetBy::weight:
+      return "weight";
+  }
+  return "";
+}
+
+HandView hand_view(const HandFiles& files, const Config& config, Seconds wall) {
+  HandView view;
+  base::Result<Kept> kept = read_kept(files);
+  if (!kept) {
+    view.troubles.push_back(kept.error().what);
+    return view;
+  }
+  view.path = kept->path;
+  view.troubles = kept->text.faults;
+  for (const std::string& name : strangers(kept->text, config)) {
+    view.troubles.push_back(kept->path + ": " + name + " is no host of " + config.file);
+  }
+  for (HandEntry& entry : kept->text.entries) {
+    if (entry.until && static_cast<double>(*entry.until) <= wall.count()) forget_duty(entry);
+    if (says_anything(entry)) view.entries.push_back(std::move(entry));
+  }
+  if (!view.entries.empty() && is_volatile(view.path)) {
+    view.troubles.push_back(view.path + " does not outlive a reboot; set keep-dir to a folder that does");
+  }
+  return view;
+}
+
+std::string to_text(const HandView& view, const Config& config, Seconds wall) {
+  std::string text;
+  const auto add = [&text](const std::string& line) {
+    text += (text.empty() ? "by hand    " : "           ") + line + "\n";
+  };
+  for (const HandEntry& entry : view.entries) {
+    std::string line = entry.host;
+    const auto host = std::ranges::find(config.hosts, entry.host, &HostConfig::name);
+    if (entry.weight) {
+      line += " weight " + json_number(*entry.weight);
+      if (host != config.hosts.end()) line += " (configured: " + json_number(host->weight) + ")";
+    }
+    if (entry.duty != Duty::serving || !entry.reason.empty()) {
+      line += (entry.weight ? ", " : " ") + std::string(name_of(entry.duty));
+    }
+    if (entry.since) line += " since " + utc_text(*entry.since);
+    if (entry.until) line += ", " + left_text(*entry.until, wall);
+    add(line + (entry.reason.empty() ? "" : ": " + entry.reason));
+  }
+  if (!view.entries.empty()) add("(kept in " + view.path + ")");
+  for (const std::string& trouble : view.troubles) add("WARNING: " + trouble);
+  return text;
+}
+
+std::string to_json(const HandView& view) {
+  std::string text = "{\"file\": " + (view.path.empty() ? "null" : json_string(view.path)) + ", \"entries\": [";
+  const auto time = [](const std::optional<std::int64_t>& seconds) {
+    return seconds ? json_string(utc_text(*seconds)) : std::string("null");
+  };
+  for (std::size_t i = 0; i < view.entries.size(); ++i) {
+    const HandEntry& entry = view.entries[i];
+    text += std::string(i == 0 ? "" : ", ") + "{\"host\": " + json_string(entry.host) +
+            ", \"weight\": " + json_number(entry.weight) + ", \"duty\": " + json_string(name_of(entry.duty)) +
+            ", \"since\": " + time(entry.since) + ", \"until\": " + time(entry.until) +
+            ", \"reason\": " + json_string(entry.reason) + "}";
+  }
+  text += "], \"troubles\": [";
+  for (std::size_t i = 0; i < view.troubles.size(); ++i) text += (i == 0 ? "" : ", ") + json_string(view.troubles[i]);
+  return text + "]}";
+}
+
+PoolView view_of(const Config& config, const Table& table, const HandView& by_hand, const PoolView* earlier,
+                 Instant now) {
   const PoolStanding pool = table.pool().value_or(PoolStanding{});
   PoolView view;
   view.config = config.file;
@@ -117,8 +243,11 @@ PoolView view_of(const Config& config, const Table& table, const PoolView* earli
   view.share = pool.share;
   view.mean_service_seconds = pool.mean_service_seconds;
   view.balancer_id = table.balancer_id();
+  view.by_hand = by_hand;
   if (earlier != nullptr) view.since = now - earlier->now;
-  for (std::size_t i = 0; i < config.hosts.size(); ++i) view.hosts.push_back(host_view(config, i, table, pool, now));
+  for (std::size_t i = 0; i < config.hosts.size(); ++i) {
+    view.hosts.push_back(host_view(config, i, table, pool, by_hand, now));
+  }
   fill_shares(view, earlier);
   return view;
 }
@@ -139,7 +268,7 @@ std::string poolwatch_text(const PoolView& view) {
 
 std::string to_text(const PoolView& view) {
   Columns columns;
-  for (const auto title : {"HOST", "STATE", "DUTY"}) columns.heading(title, Align::left);
+  for (const auto title : {"HOST", "STATE", "DUTY", "SET BY"}) columns.heading(title, Align::left);
   for (const auto title : {"WEIGHT", "CORES", "RUNNING", "WAITING", "PREDICTED", "DISPATCHES", "SHARE"}) {
     columns.heading(title, Align::right);
   }
@@ -147,11 +276,12 @@ std::string to_text(const PoolView& view) {
   columns.heading("AGE", Align::right);
   columns.heading("CAUSE", Align::left);
   for (const HostView& host : view.hosts) {
-    columns.row({host.name, health_text(host), std::string(name_of(host.standing.duty)), json_number(host.weight),
+    const std::string set_by = host.duty_by == SetBy::nobody ? "-" : std::string(name_of(host.duty_by));
+    columns.row({host.name, health_text(host), std::string(name_of(host.duty)), set_by, weight_text(host),
                  json_number(host.cores), rounded(host.standing.running, Digits{0}),
                  rounded(host.standing.waiting, Digits{0}), rounded(host.predicted, Digits{2}),
                  std::to_string(host.dispatches), percent(host.share), std::string(name_of(host.standing.web)),
-                 age_text(host.age), host.standing.cause});
+                 age_text(host.age), cause_text(host)});
   }
   std::string text = "table      " + view.table + "\n";
   for (const std::string& other : view.other_tables) text += "           (there is another: " + other + ")\n";
@@ -175,7 +305,8 @@ std::string to_json(const PoolView& view) {
       "},\n \"panic\": " + (view.panic ? "true" : "false") + ", \"web_only\": " + (view.web_only ? "true" : "false") +
       ", \"share_of_dispatches\": " + json_number(view.share) +
       ", \"mean_service_seconds\": " + json_number(view.mean_service_seconds) +
-      ", \"shares_since_seconds\": " + seconds(view.since) + ",\n \"hosts\": [";
+      ", \"shares_since_seconds\": " + seconds(view.since) + ",\n \"by_hand\": " + to_json(view.by_hand) +
+      ",\n \"hosts\": [";
   for (std::size_t i = 0; i < view.hosts.size(); ++i) {
     text += (i == 0 ? "\n  " : ",\n  ") + host_json(view.hosts[i]);
   }

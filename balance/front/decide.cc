@@ -17,13 +17,25 @@ bool take_turn(const Decision& decision, const Snapshot& snapshot, Table& table)
   return table.take_turn(*decision.host, chosen.turn, after.host, after.pool);
 }
 
+std::vector<ByHand> all_by_hand(const Table& table, Instant now) {
+  std::vector<ByHand> all;
+  for (std::size_t i = 0; i < table.hosts(); ++i) all.push_back(table.live(i, now).by_hand);
+  return all;
+}
+
+Duty duty_at_table(std::size_t host, const Config& config, const Table& table, Instant now) {
+  Standing standing = table.standing(host).value_or(Standing{});
+  standing.by_hand = table.live(host, now).by_hand;
+  return duty_of(config.hosts[host], standing, now);
+}
+
 void dispatch(const Request& request, const Decision& decision, const Snapshot& snapshot, Table& table) {
   const std::size_t host = *decision.host;
   const Candidate& chosen = candidate_of(snapshot, host);
   table.dispatch(host, snapshot.now, [&](const Prediction& seen) { return with_dispatch(seen, chosen, snapshot); });
   // The files behind a page (its picture, its saved query) are on the host that made it. Whoever relays sees the answer
   // and knows better whether it is one.
-  if (request.class_ == Class::page && request.client && !is_relay(decision)) {
+  if (request.class_ == Class::page && request.client && !is_relay(decision) && chosen.duty == Duty::serving) {
     table.remember_client(client_key(*request.client), host, snapshot.now);
   }
 }
@@ -31,10 +43,10 @@ void dispatch(const Request& request, const Decision& decision, const Snapshot& 
 }  // namespace
 
 Decision decide_and_dispatch(const Request& request, const Config& config, Table* table, Instant now, Draw& draw,
-                             const RelayDoor& door) {
+                             const RelayDoor& door, const std::vector<ByHand>& kept) {
   const auto without_relaying = [&] {
     door.hand_over();
-    return decide_and_dispatch(request, config, table, now, draw);
+    return decide_and_dispatch(request, config, table, now, draw, {}, kept);
   };
   const Plan plan = plan_for(request, config, door.relaying);
   if (!needs_host(plan)) return decide_without_host(request, config, plan);
@@ -42,12 +54,12 @@ Decision decide_and_dispatch(const Request& request, const Config& config, Table
   for (int tries = 1;; ++tries) {
     const std::optional<Snapshot> snapshot =
         table != nullptr ? std::optional(snapshot_for(request, config, plan, *table, now, draw)) : std::nullopt;
-    Decision decision =
-        snapshot ? decide(request, config, plan, *snapshot, draw) : decide_by_weight(request, config, plan, draw);
+    Decision decision = snapshot ? decide(request, config, plan, *snapshot, draw)
+                                 : decide_by_weight(request, config, plan, draw, kept, now);
     const bool by_weight = !snapshot || !decision.host;
     // That all are down is an old story where nobody watches: then it is as if there were no table.
     if (snapshot && !decision.host && is_unwatched(table->pool().value_or(PoolStanding{}), config.probe, now)) {
-      decision = decide_by_weight(request, config, plan, draw);
+      decision = decide_by_weight(request, config, plan, draw, all_by_hand(*table, now), now);
     }
     if (is_relay(decision) && door.hand_over) return without_relaying();
     if (by_weight) return decision;
@@ -56,6 +68,14 @@ Decision decide_and_dispatch(const Request& request, const Config& config, Table
       return decision;
     }
   }
+}
+
+bool takes_clients(std::size_t host, const Config& config, const Table& table, Instant now) {
+  return duty_at_table(host, config, table, now) == Duty::serving;
+}
+
+bool is_off(std::size_t host, const Config& config, const Table& table, Instant now) {
+  return duty_at_table(host, config, table, now) == Duty::off;
 }
 
 void dispatch_to(std::size_t host, const Config& config, Table& table, Instant now) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "balance/pool/decision.h"
 #include "balance/table/table.h"
@@ -18,11 +19,17 @@ struct RelayDoor {
   std::function<void()> hand_over;
 };
 
+// Whether clients may be bound to this host from now on, or an entry of theirs renewed: not while it is draining, or it
+// would never be done.
+bool takes_clients(std::size_t host, const Config& config, const Table& table, Instant now);
+// Whether the host is off: gets nothing at all, not even another try of a request under way.
+bool is_off(std::size_t host, const Config& config, const Table& table, Instant now);
+
 // Chooses, counts the dispatch, takes the turn, and remembers who served this client's page. Where another process
 // takes the turn first the choice is made anew, a bounded number of times. `table` null: by weight, and nothing is
-// told.
+// told; `kept` is then what was set by hand, by host.
 Decision decide_and_dispatch(const Request& request, const Config& config, Table* table, Instant now, Draw& draw,
-                             const RelayDoor& door = {});
+                             const RelayDoor& door = {}, const std::vector<ByHand>& kept = {});
 
 // Counts a dispatch that no decision has counted: another try of a request, at another host.
 void dispatch_to(std::size_t host, const Config& config, Table& table, Instant now);

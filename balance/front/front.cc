@@ -9,6 +9,7 @@
 
 #include "balance/front/decide.h"
 #include "balance/ground/reply.h"
+#include "balance/table/hand_files.h"
 #include "balance/table/launch.h"
 #include "loadprobe/base/clock.h"
 #include "loadprobe/base/log.h"
@@ -38,6 +39,13 @@ bool all_heard_of(const Config& config, const Table& table) {
     if (standing.health == Health::unknown) return false;
   }
   return true;
+}
+
+// A file that cannot be read says nothing; poolwatch logs it.
+std::vector<ByHand> kept_by_hand(const Config& config, const std::optional<StateFiles>& files) {
+  const base::Result<Kept> kept = read_kept(hand_files(config, files.value_or(StateFiles{})));
+  if (!kept || kept->path.empty()) return {};
+  return set_by_hand_of(kept->text, config, base::wall_time() - base::now().time_since_epoch()).hosts;
 }
 
 }  // namespace
@@ -85,6 +93,7 @@ void Front::look(base::Instant now, Look which) {
   take_config(which == Look::now ? file_.reload(now) : file_.refresh(now), now);
   adopt_config(now);
   reopen_table();
+  look_at_hand();
   watch(now);
   const bool waits = pending_ || !states_.back().table;
   next_look_ns_ = to_ns(now + (waits ? kLookIntervalWithoutTable : kLookInterval));
@@ -129,11 +138,18 @@ void Front::adopt_config(base::Instant now) {
 void Front::put(Config config, std::optional<StateFiles> files, std::optional<Table> table) {
   const std::unique_lock lock(mutex_);
   State& next = states_.emplace_back();
+  if (!table) next.kept = kept_by_hand(config, files);
   next.config = std::move(config);
   next.files = std::move(files);
   next.table = std::move(table);
   states_.remove_if(
       [&next](const State& state) { return &state != &next && state.users.load(std::memory_order_acquire) == 0; });
+}
+
+void Front::look_at_hand() {
+  const State& state = states_.back();
+  if (state.table) return;
+  if (kept_by_hand(state.config, state.files) != state.kept) put(state.config, state.files, std::nullopt);
 }
 
 Front::Use Front::use_state() {
@@ -233,11 +249,12 @@ void Front::answer(Exchange& exchange, base::Instant now) {
   }
   RelayJob job{exchange, raw, *request, state->config, nullptr, std::nullopt, draw};
   if (state->table && state->table->intact()) job.table = &*state->table;
+  job.kept = state->kept;
   if (relayer_ != nullptr && plan_for(*request, state->config, door_.relaying).action == Action::relay) {
     relayer_->relay(std::move(job));
     return;
   }
-  Decision decision = decide_and_dispatch(*request, state->config, job.table, now, draw, door_);
+  Decision decision = decide_and_dispatch(*request, state->config, job.table, now, draw, door_, state->kept);
   if (!is_relay(decision)) {
     (void)exchange.write(to_cgi(decision.reply, request->method));
     return;

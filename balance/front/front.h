@@ -54,6 +54,7 @@ class Front {
     Config config;
     std::optional<StateFiles> files;  // nothing: no directory could be had, so no table either
     std::optional<Table> table;
+    std::vector<ByHand> kept;  // without a table: what was set by hand, by host
     std::atomic<int> users{0};
   };
   class Use {
@@ -81,6 +82,8 @@ class Front {
   void ignore_parameter(const char* const* variables);
   Use use_state();
   void put(Config config, std::optional<StateFiles> files, std::optional<Table> table);
+  // Without a table the file itself tells what was set by hand.
+  void look_at_hand();
   void answer(Exchange& exchange, base::Instant now);
   void apologize(Exchange& exchange);
 

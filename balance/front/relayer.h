@@ -23,6 +23,7 @@ struct RelayJob {
   Table* table = nullptr;            // null: there is none
   std::optional<Decision> decision;  // made already, and told to the table: is_relay(*decision)
   Draw draw;
+  std::vector<ByHand> kept = {};  // without a table: what was set by hand, by host
 };
 
 class Relayer {

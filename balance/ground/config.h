@@ -34,6 +34,12 @@ struct HostConfig {
   bool backup = false;
 };
 
+// What becomes of the clients that belong to a draining host.
+enum class DrainSticky : std::uint8_t {
+  keep,  // they stay until their entries expire, which are no longer renewed
+  move,  // they go elsewhere at once
+};
+
 enum class Mode : std::uint8_t { automatic, redirect, relay };
 
 // What a class of requests gets: `by_default` is what plan_for() (reply.h) makes of the mode.
@@ -79,7 +85,11 @@ struct Config {
   bool host_header = true;        // X-Balance-Host
   double panic = 0.5;             // fraction of the probed serving hosts that are silent; 0: never
   unsigned peers = 1;
-  std::string state_dir;  // "": /run/balance, or /tmp/balance-UID where that cannot be made
+  unsigned backup_below = 1;  // backups serve too while fewer others are usable
+  DrainSticky drain_sticky = DrainSticky::keep;
+  base::Seconds drain_wait{30};  // how long requests to a host without a probe may take
+  std::string state_dir;         // "": /run/balance, or /tmp/balance-UID where that cannot be made
+  std::string keep_dir;          // of what was set by hand; "": as hand_file.h says
   unsigned max_connections = 512;
   ProbeConfig probe;
   RelayConfig relay;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A configuration while its file is being read, and the readers of its parts. For config*.cc alone.
+// A configuration while its file is being read, and the readers of its parts. For config*.cc and hand_file.cc alone.
 // Floor 1: values and pure functions, any thread.
 #pragma once
 
@@ -46,6 +46,9 @@ class KeyReader {
 
 // Takes in one host line.
 void read_host(std::string_view value, std::size_t index, Draft& draft);
+
+// At most 63 letters, digits, '.', '-' and '_'.
+bool is_host_name(std::string_view name);
 
 std::optional<ProbeKind> probe_kind_of(std::string_view name);
 std::uint16_t default_port(ProbeKind kind);

@@ -12,13 +12,6 @@ namespace {
 
 constexpr std::size_t kLongestName = 63;
 
-bool is_host_name(std::string_view name) {
-  return !name.empty() && name.size() <= kLongestName && std::ranges::all_of(name, [](char c) {
-    const char letter = base::lower(c);
-    return (letter >= 'a' && letter <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_';
-  });
-}
-
 // A line's state while its options are read: what the host line says of URLs can only be judged at its end.
 struct HostLine {
   HostDraft draft;
@@ -182,6 +175,13 @@ class HostReader {
 };
 
 }  // namespace
+
+bool is_host_name(std::string_view name) {
+  return !name.empty() && name.size() <= kLongestName && std::ranges::all_of(name, [](char c) {
+    const char letter = base::lower(c);
+    return (letter >= 'a' && letter <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_';
+  });
+}
 
 void read_host(std::string_view value, std::size_t index, Draft& draft) {
   const HostReader reader(value, index, draft);

@@ -39,6 +39,8 @@ std::string read_choice(std::string_view value, const std::array<Choice<T>, N>& 
 constexpr std::array kYesNo = {Choice<bool>{"yes", true}, Choice<bool>{"no", false}};
 constexpr std::array kModes = {Choice<Mode>{"auto", Mode::automatic}, Choice<Mode>{"redirect", Mode::redirect},
                                Choice<Mode>{"relay", Mode::relay}};
+constexpr std::array kDrainSticky = {Choice<DrainSticky>{"keep", DrainSticky::keep},
+                                     Choice<DrainSticky>{"move", DrainSticky::move}};
 constexpr std::array kOnlineResource = {Choice<bool>{"set", true}, Choice<bool>{"unset", false}};
 constexpr std::array kProbeKinds = {
     Choice<ProbeKind>{"loadprobe", ProbeKind::loadprobe}, Choice<ProbeKind>{"node-exporter", ProbeKind::node_exporter},
@@ -58,6 +60,7 @@ struct DurationRange {
 constexpr DurationRange kIntervals{Seconds{0.05}, Seconds{3600}};
 constexpr DurationRange kTimeouts{Seconds{0.01}, Seconds{60}};
 constexpr DurationRange kExpiries{Seconds{0.1}, Seconds{86400}};
+constexpr DurationRange kDrainWaits{Seconds{0}, Seconds{3600}};
 constexpr DurationRange kResponseTimeouts{Seconds{0.1}, Seconds{3600}};
 
 template <class T>
@@ -126,9 +129,9 @@ std::string read_panic(Draft& draft, std::string_view value) {
   return "";
 }
 
-std::string read_state_dir(Draft& draft, std::string_view value) {
+std::string read_folder(std::string_view value, std::string& target) {
   if (!value.starts_with('/')) return is_but(value, "an absolute path");
-  draft.config.state_dir = value;
+  target = value;
   return "";
 }
 
@@ -242,7 +245,15 @@ constexpr std::array kKeys = {
           return read_whole(v, {1, 64}, d.config.peers);
         }},
     Key{"panic", read_panic},
-    Key{"state-dir", read_state_dir},
+    Key{"backup-below",
+        [](Draft& d, std::string_view v) {
+          return read_whole(v, {1, 32}, d.config.backup_below);
+        }},
+    Key{"drain-sticky",
+        [](Draft& d, std::string_view v) { return read_choice(v, kDrainSticky, d.config.drain_sticky); }},
+    Key{"drain-wait", [](Draft& d, std::string_view v) { return read_duration(v, kDrainWaits, d.config.drain_wait); }},
+    Key{"state-dir", [](Draft& d, std::string_view v) { return read_folder(v, d.config.state_dir); }},
+    Key{"keep-dir", [](Draft& d, std::string_view v) { return read_folder(v, d.config.keep_dir); }},
     Key{"max-connections",
         [](Draft& d, std::string_view v) {
           return read_whole(v, {1, 10000}, d.config.max_connections);

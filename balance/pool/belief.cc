@@ -56,6 +56,7 @@ void note_figures(Standing& standing, const Report& report) {
   standing.running = report.running;
   standing.waiting = report.waiting;
   standing.load1 = report.load1;
+  standing.map_running = report.map_running;
 }
 
 void note_duty(Belief& belief, const Report& report, Instant now) {
@@ -159,7 +160,7 @@ bool is_panic(const std::vector<HostConfig>& hosts, const std::vector<Standing>&
   for (std::size_t i = 0; i < hosts.size() && i < standings.size(); ++i) {
     if (hosts[i].probe == ProbeKind::none) continue;
     const Tier tier = tier_of(hosts[i], standings[i], calm, probe, now);
-    if (tier == Tier::out) continue;
+    if (tier == Tier::out || tier == Tier::draining) continue;
     ++probed;
     if (tier == Tier::silent) ++silent;
   }
@@ -196,8 +197,8 @@ PoolStanding with_hosts(PoolStanding before, const std::vector<HostConfig>& host
   watched.beat = now;
   for (std::size_t i = 0; i < hosts.size() && i < standings.size(); ++i) {
     if (tier_of(hosts[i], standings[i], watched, probe, now) != Tier::usable) continue;
-    after.greatest_capacity =
-        std::max(after.greatest_capacity, cores_of(hosts[i], standings[i], after) * hosts[i].weight);
+    after.greatest_capacity = std::max(
+        after.greatest_capacity, cores_of(hosts[i], standings[i], after) * weight_of(hosts[i], standings[i].by_hand));
   }
   return after;
 }
@@ -212,7 +213,7 @@ Transition transition(const Standing& before, const Standing& after, Tier tier_b
     return {true, "host " + std::string(name_of(after.duty)), after.cause};
   }
   if (silent && !was_silent) return {true, "host silent", after.cause};
-  if (after.health != Health::up || after.duty != Duty::serving || silent) return {};
+  if (after.health != Health::up || after.duty != Duty::serving || silent || tier_after == Tier::out) return {};
   if (before.health == Health::unknown) return {true, "host up", "first answer"};
   if (before.health != after.health) return {true, "host up", "answers again"};
   if (before.duty != after.duty) return {true, "host up", "serving again"};

@@ -12,11 +12,10 @@
 namespace balance {
 namespace {
 
-// Why this request can be sent to nobody: the milder cause of the hosts that have a weight.
+// Why this request can be sent to nobody: the mildest cause.
 Target hindrance(const Request& request, const Config& config, const Plan& plan) {
   Target mildest = Target::loop;
   for (const HostConfig& host : config.hosts) {
-    if (host.weight <= 0) continue;
     const Target target = target_of(request, host, config, plan);
     if (target == Target::fit) return Target::fit;
     if (target != Target::loop && mildest != Target::downgrade) mildest = target;
@@ -24,16 +23,19 @@ Target hindrance(const Request& request, const Config& config, const Plan& plan)
   return mildest;
 }
 
-bool have_weight(const Config& config) {
-  return std::ranges::any_of(config.hosts, [](const HostConfig& host) { return host.weight > 0; });
+std::string_view why_nobody(const Config& config, bool none_serves) {
+  if (!none_serves) return "No map host can be reached at the moment.";
+  const bool none_has_weight =
+      std::ranges::all_of(config.hosts, [](const HostConfig& host) { return host.weight <= 0; });
+  return none_has_weight ? "Every map host has weight 0 in the configuration."
+                         : "Every map host is being drained or switched off.";
 }
 
-Reply nobody(const Request& request, const Config& config, const Plan& plan) {
-  if (!have_weight(config)) return unavailable(request, config, "Every map host has weight 0 in the configuration.");
+Reply nobody(const Request& request, const Config& config, const Plan& plan, bool none_serves) {
   const Target target = hindrance(request, config, plan);
   switch (target) {
     case Target::fit:
-      return unavailable(request, config, "No map host can be reached at the moment.");
+      return unavailable(request, config, why_nobody(config, none_serves));
     case Target::inside_only:
     case Target::downgrade:
     case Target::failed:
@@ -44,12 +46,17 @@ Reply nobody(const Request& request, const Config& config, const Plan& plan) {
   return internal_error(config, format_of(request));
 }
 
-Decision sent(const Request& request, const Config& config, const Plan& plan, Choice choice) {
+struct Sending {
+  Choice choice;
+  bool none_serves = false;
+};
+
+Decision sent(const Request& request, const Config& config, const Plan& plan, Sending sending) {
   Decision decision;
   decision.plan = plan;
-  decision.choice = std::move(choice);
+  decision.choice = std::move(sending.choice);
   if (decision.choice.hosts.empty()) {
-    decision.reply = nobody(request, config, plan);
+    decision.reply = nobody(request, config, plan, sending.none_serves);
     return decision;
   }
   decision.host = decision.choice.hosts.front();
@@ -63,13 +70,22 @@ Decision sent(const Request& request, const Config& config, const Plan& plan, Ch
   return decision;
 }
 
-std::vector<Fit> fit_hosts(const Request& request, const Config& config, const Plan& plan, Tier tier) {
-  std::vector<Fit> fit;
+struct FitHosts {
+  std::vector<Fit> others, backups;
+  bool none_serves = true;
+};
+
+FitHosts fit_hosts(const Request& request, const Config& config, const Plan& plan, const std::vector<ByHand>& by_hand,
+                   Instant now) {
+  FitHosts fit;
   for (std::size_t i = 0; i < config.hosts.size(); ++i) {
     const HostConfig& host = config.hosts[i];
-    if (host.backup != (tier == Tier::backup) || host.weight <= 0) continue;
     if (target_of(request, host, config, plan) != Target::fit) continue;
-    fit.push_back(Fit{i, host.cores.value_or(1) * host.weight});
+    const ByHand said = i < by_hand.size() ? by_hand[i] : ByHand{};
+    const double weight = weight_of(host, said);
+    if (weight <= 0 || duty_at(said, now) != Duty::serving) continue;
+    fit.none_serves = false;
+    (host.backup ? fit.backups : fit.others).push_back(Fit{i, host.cores.value_or(1) * weight});
   }
   return fit;
 }
@@ -107,8 +123,9 @@ Decision decide_without_host(const Request& request, const Config& config, const
 
 Decision decide(const Request& request, const Config& config, const Plan& plan, const Snapshot& snapshot, Draw draw) {
   const std::size_t tried = request.class_ == Class::artifact ? kLookedAt : kTried;
-  return sent(request, config, plan,
-              relays_all(config) ? relay_predict(snapshot, draw, tried) : predict(snapshot, tried));
+  return sent(
+      request, config, plan,
+      {relays_all(config) ? relay_predict(snapshot, draw, tried) : predict(snapshot, tried), snapshot.none_serves});
 }
 
 bool is_relay(const Decision& decision) { return decision.host && decision.plan.action == Action::relay; }
@@ -119,10 +136,25 @@ bool binds_client(const Request& request, std::string_view content_type) {
   return request.content == Class::page && base::lower(base::trim(content_type)).starts_with("text/html");
 }
 
-Decision decide_by_weight(const Request& request, const Config& config, const Plan& plan, Draw draw) {
-  std::vector<Fit> fit = fit_hosts(request, config, plan, Tier::usable);
-  if (fit.empty()) fit = fit_hosts(request, config, plan, Tier::backup);
-  return sent(request, config, plan, choose_by_weight(std::move(fit), draw));
+bool may_see_draining(const Request& request, const Config& config, bool belongs) {
+  return request.class_ == Class::artifact || (belongs && config.drain_sticky == DrainSticky::keep);
+}
+
+void call_in_backups(std::vector<Candidate>& candidates, const Config& config) {
+  const auto others = std::ranges::count(candidates, Tier::usable, &Candidate::tier);
+  if (others == 0 || static_cast<std::size_t>(others) >= config.backup_below) return;
+  for (Candidate& candidate : candidates) {
+    if (candidate.tier == Tier::backup) candidate.tier = Tier::usable;
+  }
+}
+
+Decision decide_by_weight(const Request& request, const Config& config, const Plan& plan, Draw draw,
+                          const std::vector<ByHand>& by_hand, Instant now) {
+  FitHosts fit = fit_hosts(request, config, plan, by_hand, now);
+  if (fit.others.size() < config.backup_below) {
+    fit.others.insert(fit.others.end(), fit.backups.begin(), fit.backups.end());
+  }
+  return sent(request, config, plan, {choose_by_weight(std::move(fit.others), draw), fit.none_serves});
 }
 
 std::uint64_t client_key(const base::Address& address) {

@@ -4,9 +4,11 @@
 // Floor 2: pure functions, any thread.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "balance/ground/reply.h"
 #include "balance/ground/request.h"
@@ -36,8 +38,10 @@ Decision decide_without_host(const Request& request, const Config& config, const
 // `draw` breaks ties where every request is relayed.
 Decision decide(const Request& request, const Config& config, const Plan& plan, const Snapshot& snapshot, Draw draw);
 
-// The same without a table: by weight, at random. Backups only when no other host fits.
-Decision decide_by_weight(const Request& request, const Config& config, const Plan& plan, Draw draw);
+// The same without a table: by weight, at random. Backups only when fewer than backup-below others fit. `by_hand`, by
+// host, is what was set by hand, as it counts `now`; empty: nothing.
+Decision decide_by_weight(const Request& request, const Config& config, const Plan& plan, Draw draw,
+                          const std::vector<ByHand>& by_hand = {}, Instant now = {});
 
 // Who a client is for the table's client entries: its address; of IPv6 the /64, which is what one site has.
 std::uint64_t client_key(const base::Address& address);
@@ -57,23 +61,39 @@ std::optional<std::size_t> preferred_host(const Request& request, HostOfClient h
   return host_of_client(client_key(*request.client));
 }
 
+// Whether this request may see a draining host: `belongs` says that its client does so. With drain-sticky = move
+// clients leave, but not the pictures of the pages that they have: those are nowhere else.
+bool may_see_draining(const Request& request, const Config& config, bool belongs);
+
+// Counts backups as usable while there are others, but fewer than backup-below.
+void call_in_backups(std::vector<Candidate>& candidates, const Config& config);
+
 // Everything that a choice for this request looks at. `Table` is the shared table or a stand-in with its reading
 // functions; what it cannot tell counts as never heard of. Hosts that may not be this request's target are left out.
 template <class Table>
 Snapshot snapshot_for(const Request& request, const Config& config, const Plan& plan, const Table& table, Instant now,
                       Draw& draw) {
+  // (A draining host is seen by those alone who belong to it, so whoever sets `preferred` need not look at duties.)
   const PoolStanding pool = table.pool().value_or(PoolStanding{});
   Snapshot snapshot = empty_snapshot(config, pool, table.virtual_time(), now);
   snapshot.preferred =
       preferred_host(request, [&](std::uint64_t client) { return table.host_of_client(client, now, kPageKept); });
+  if (const std::optional<bool> differ = table.weights_differ()) snapshot.weights_count = *differ;
+  const std::size_t drawn = relays_all(config) ? kDrawnForRelay : kDrawn;
   const Field field{config.hosts.size(), pool.greatest_capacity, snapshot.preferred,
-                    relays_all(config) ? kDrawnForRelay : kDrawn};
+                    std::max<std::size_t>(drawn, config.backup_below)};
+  snapshot.none_serves = true;
   snapshot.candidates = gather(field, draw, [&](std::size_t index) -> std::optional<Candidate> {
     const HostConfig& host = config.hosts[index];
-    if (host.weight <= 0 || target_of(request, host, config, plan) != Target::fit) return std::nullopt;
-    return candidate(index, host, table.standing(index).value_or(Standing{}), table.live(index, now), pool,
-                     config.probe, now);
+    if (target_of(request, host, config, plan) != Target::fit) return std::nullopt;
+    Candidate read = candidate(index, host, table.standing(index).value_or(Standing{}), table.live(index, now), pool,
+                               config.probe, now);
+    if (read.duty == Duty::serving) snapshot.none_serves = false;
+    const bool belongs = snapshot.preferred == index;
+    if (read.tier == Tier::draining && !may_see_draining(request, config, belongs)) return std::nullopt;
+    return read;
   });
+  call_in_backups(snapshot.candidates, config);
   return snapshot;
 }
 

@@ -74,7 +74,8 @@ bool is_out(const Outcomes& outcomes, Instant now) {
 std::string cause_of(const Outcomes& outcomes) { return "relayed requests: " + std::string(phrase_of(outcomes.end)); }
 
 Tier tier_with(Tier tier, const Outcomes& outcomes, Instant now) {
-  return tier < Tier::failed && is_out(outcomes, now) ? Tier::failed : tier;
+  if (!is_out(outcomes, now)) return tier;
+  return tier == Tier::draining ? Tier::out : std::max(tier, Tier::failed);
 }
 
 }  // namespace balance

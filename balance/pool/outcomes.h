@@ -31,7 +31,8 @@ Outcomes with_end(const Outcomes& before, Relayed end, Instant now);
 bool is_out(const Outcomes& outcomes, Instant now);
 std::string cause_of(const Outcomes& outcomes);  // 'relayed requests: no connection'
 
-// A host's tier, with what relayed requests say of it: one that is out is chosen last of all.
+// A host's tier, with what relayed requests say of it: one that is out is chosen last of all, and a draining one not
+// even by its own clients.
 Tier tier_with(Tier tier, const Outcomes& outcomes, Instant now);
 
 }  // namespace balance

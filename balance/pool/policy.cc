@@ -19,6 +19,11 @@ constexpr double kMostSlow = 4;
 // Where a host is ahead of the pool's virtual time by more than any capacity explains, the word is garbage.
 constexpr double kMostLead = 1e6;
 
+// What a host can do. A weight of 0 keeps new clients away; its own ones count it as any other.
+double capacity_of(const Candidate& candidate) {
+  return candidate.cores * (candidate.weight > 0 ? candidate.weight : 1);
+}
+
 double ramp_of(const Candidate& candidate, Instant now) {
   return std::clamp((now - candidate.up_since).count() / kSlowStart, kFirstRamp, 1.0);
 }
@@ -29,21 +34,19 @@ double slow_of(const Candidate& candidate, const Snapshot& snapshot) {
   return std::fabs(ratio - 1) < kSameSpeed ? 1 : std::clamp(ratio, 1 / kMostSlow, kMostSlow);
 }
 
-// Without it the heaviest host of an idle pool would get everything, since (0 + 1)/(c w) is least there.
 bool is_idle(const Candidate& candidate, double load) { return load <= std::max(0.75 * candidate.cores, 1.25); }
 
 double cost_at(double present, const Candidate& candidate, const Cost& cost) {
   // The ramp divides what is there already, not the request to come: an empty host has its turn at once, and its second
   // request at a time only when the others are far busier. Divided too, an idle pool would send it nothing for 10 s.
-  return (present / cost.ramp + 1) / (candidate.cores * candidate.weight) * cost.slow;
+  return (present / cost.ramp + 1) / capacity_of(candidate) * cost.slow;
 }
 
-// 0 for a warm host with cores to spare, where weights are configured.
-double cost_of(const Candidate& candidate, const Snapshot& snapshot, const Cost& cost) {
+void fill_cost(const Candidate& candidate, Cost& cost) {
   const double present = cost.predicted + candidate.background;
   const bool is_warm = cost.ramp >= 1 || present < kEmpty;
-  if (snapshot.weights_count && is_warm && is_idle(candidate, present + 1)) return 0;
-  return cost_at(present, candidate, cost);
+  cost.is_idle = is_warm && is_idle(candidate, present + 1);
+  cost.cost = cost_at(present, candidate, cost);
 }
 
 Cost predicted_cost(const Candidate& candidate, const Snapshot& snapshot) {
@@ -53,7 +56,7 @@ Cost predicted_cost(const Candidate& candidate, const Snapshot& snapshot) {
   cost.predicted = std::max(drained_to_now, candidate.in_flight);
   cost.ramp = ramp_of(candidate, snapshot.now);
   cost.slow = slow_of(candidate, snapshot);
-  cost.cost = cost_of(candidate, snapshot, cost);
+  fill_cost(candidate, cost);
   return cost;
 }
 
@@ -68,7 +71,7 @@ Cost in_flight_cost(const Candidate& candidate, const Snapshot& snapshot) {
   }
   cost.ramp = ramp_of(candidate, snapshot.now);
   cost.slow = slow_of(candidate, snapshot);
-  cost.cost = cost_of(candidate, snapshot, cost);
+  fill_cost(candidate, cost);
   return cost;
 }
 
@@ -124,6 +127,8 @@ Reason reason_of(Tier tier, Reason if_usable) {
       return Reason::failed;
     case Tier::web_only:
       return Reason::web_only;
+    case Tier::draining:
+      return Reason::draining;
     case Tier::down:
     case Tier::out:
       break;
@@ -151,6 +156,8 @@ std::string_view name_of(Reason reason) {
       return "failed";
     case Reason::web_only:
       return "web only";
+    case Reason::draining:
+      return "draining";
     case Reason::nobody:
       return "nobody";
   }
@@ -172,7 +179,8 @@ void put_first(std::vector<std::size_t>& fit, const Order& order, Rule& rule, Ch
   std::iter_swap(fit.begin(), std::ranges::min_element(fit, order));
   const Tier best_tier = snapshot.candidates[fit.front()].tier;
   const auto preferred = std::ranges::find_if(fit, [&snapshot, best_tier](std::size_t i) {
-    return snapshot.preferred == snapshot.candidates[i].host && snapshot.candidates[i].tier == best_tier;
+    const Tier tier = snapshot.candidates[i].tier;
+    return snapshot.preferred == snapshot.candidates[i].host && (tier == best_tier || tier == Tier::draining);
   });
   if (preferred != fit.end()) {
     choice.reason = Reason::client;
@@ -193,6 +201,20 @@ void put_first(std::vector<std::size_t>& fit, const Order& order, Rule& rule, Ch
   std::iter_swap(fit.begin(), std::ranges::find(fit, first));
 }
 
+// Where weights differ, idle hosts tie at cost 0 if one of them has the least cost: else the heaviest host of an idle
+// pool would get everything, since (0 + 1)/(c w) is least there. They do not tie before a busy host that its weight
+// makes the better choice still: with weights 1:2:5 on 4 cores each, at half utilisation, idle hosts that always came
+// first would take a third of the heaviest one's share.
+void let_idle_ones_tie(const std::vector<std::size_t>& fit, const Snapshot& snapshot, std::vector<Cost>& costs) {
+  if (!snapshot.weights_count) return;
+  const std::size_t least = *std::ranges::min_element(fit, Order{snapshot, costs});
+  if (!costs[least].is_idle) return;
+  for (const std::size_t i : fit) {
+    const bool is_same_tier = snapshot.candidates[i].tier == snapshot.candidates[least].tier;
+    if (is_same_tier && costs[i].is_idle) costs[i].cost = 0;
+  }
+}
+
 Choice choose(const Snapshot& snapshot, Rule rule, std::size_t tried) {
   Choice choice;
   choice.costs.reserve(snapshot.candidates.size());
@@ -201,9 +223,10 @@ Choice choose(const Snapshot& snapshot, Rule rule, std::size_t tried) {
   for (std::size_t i = 0; i < snapshot.candidates.size(); ++i) {
     const Candidate& candidate = snapshot.candidates[i];
     choice.costs.push_back(rule.cost(candidate, snapshot));
-    if (candidate.tier < Tier::down && candidate.weight > 0) fit.push_back(i);
+    if (candidate.tier == Tier::draining || (candidate.tier < Tier::down && candidate.weight > 0)) fit.push_back(i);
   }
   if (fit.empty()) return choice;
+  let_idle_ones_tie(fit, snapshot, choice.costs);
   const Order order{snapshot, choice.costs, rule.by_turn_alone};
   put_first(fit, order, rule, choice);
   const std::size_t most = std::min(tried, fit.size());
@@ -238,7 +261,7 @@ Prediction with_dispatch(const Prediction& seen, const Candidate& candidate, con
 
 Turn turn_taken(const Candidate& candidate, double virtual_time) {
   const double start = start_of(candidate, virtual_time);
-  return {start + 1 / (candidate.cores * candidate.weight), start};
+  return {start + 1 / capacity_of(candidate), start};
 }
 
 Choice choose_by_weight(std::vector<Fit> fit, Draw draw) {

@@ -22,6 +22,7 @@ enum class Reason : std::uint8_t {
   silent,      // no host is known to be usable; this one has only fallen silent
   failed,      // requests failed on every host just now; this one is tried all the same
   web_only,    // all others are down, and this one's probe port refuses; its web port answers
+  draining,    // only hosts that take no new clients are left, and the request may be for one of their files
   nobody,      // there is no host to send to
 };
 std::string_view name_of(Reason reason);
@@ -32,6 +33,7 @@ struct Cost {  // of one candidate, for `balancectl explain`
   double ramp = 1;       // slow start, 0.1 to 1
   double slow = 1;       // learned speed, 1/4 to 4
   double cost = 0;
+  bool is_idle = false;  // warm, with cores to spare
 };
 
 struct Choice {
@@ -44,9 +46,10 @@ inline constexpr std::size_t kTried = 3;
 
 inline constexpr std::size_t kLookedAt = 16;  // hosts that are asked for an artifact
 
-// The choice among the best tier that has a host: usable, backup, silent, failed, web_only. Hosts down for sure or out
-// are never chosen. The preferred host is taken if it stands in that tier. After the first come the next best, up to
-// `tried`, for another try. A host never counts as less busy than its relayed requests in flight say.
+// The choice among the best tier that has a host: usable, backup, silent, failed, web_only, draining. Hosts down for
+// sure or out are never chosen. The preferred host is taken if it stands in that tier or is draining. After the first
+// come the next best, up to `tried`, for another try. A host never counts as less busy than its relayed requests in
+// flight say.
 Choice predict(const Snapshot& snapshot, std::size_t tried = kTried);
 
 // The same where every request is relayed: what is in flight is known, so it is neither predicted nor drained: the

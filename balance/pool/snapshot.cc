@@ -28,13 +28,15 @@ double cores_of(const HostConfig& host, const Standing& standing, const PoolStan
   return is_cores(pool.median_cores) ? std::max(pool.median_cores, kLeastCores) : 1;
 }
 
-Candidate candidate(std::size_t index, const HostConfig& host, const Standing& standing, const Live& live,
+Candidate candidate(std::size_t index, const HostConfig& host, Standing standing, const Live& live,
                     const PoolStanding& pool, const ProbeConfig& probe, Instant now) {
+  standing.by_hand = live.by_hand;
   Candidate result;
   result.host = index;
   result.tier = tier_with(tier_of(host, standing, pool, probe, now), live.outcomes, now);
   result.cores = cores_of(host, standing, pool);
-  result.weight = host.weight;
+  result.weight = weight_of(host, live.by_hand);
+  result.duty = duty_of(host, standing, now);
   result.background = standing.background > 0 ? std::min(standing.background, 1e6) : 0;
   const bool heard = standing.reported != base::kNever;
   result.mean_service_seconds = service(heard ? standing.mean_service_seconds : pool.mean_service_seconds);

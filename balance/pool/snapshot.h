@@ -18,7 +18,8 @@ struct Candidate {
   std::size_t host = 0;  // index in Config::hosts
   Tier tier = Tier::usable;
   double cores = 1;
-  double weight = 1;  // > 0
+  double weight = 1;          // in force; 0 where the host is draining for that alone
+  Duty duty = Duty::serving;  // that counts
   double background = 0;
   double mean_service_seconds = 0.2;
   Instant reported = base::kNever;  // kNever: no probe, or not yet
@@ -34,7 +35,8 @@ struct Snapshot {
   double mean_service_seconds = 0.2;  // M
   double share = 1;                   // phi
   double virtual_time = 0;            // V
-  bool weights_count = false;         // Config::weights_count()
+  bool weights_count = false;         // the weights in force above 0 are not all equal
+  bool none_serves = false;           // every host that this request may go to is draining or off
   bool by_weight = false;             // panic, web_only, or nobody watches: reports are not believed
   std::vector<Candidate> candidates;
   std::optional<std::size_t> preferred;  // the host this client belongs to, if it may have it
@@ -46,12 +48,14 @@ struct Live {
   double turn = 0;
   std::uint32_t in_flight = 0;  // relayed requests, of all processes
   Outcomes outcomes = {};       // of relayed requests
+  ByHand by_hand = {};
 };
 
 // How many cores to count a host with: of its reports, else of its configuration, else the pool's median.
 double cores_of(const HostConfig& host, const Standing& standing, const PoolStanding& pool);
 
-Candidate candidate(std::size_t index, const HostConfig& host, const Standing& standing, const Live& live,
+// live.by_hand counts, whatever standing.by_hand is.
+Candidate candidate(std::size_t index, const HostConfig& host, Standing standing, const Live& live,
                     const PoolStanding& pool, const ProbeConfig& probe, Instant now);
 
 // How the prediction of a host falls with time.

@@ -2,6 +2,8 @@
 // Standings: names for people, and the place of a host in the order of choice. Floor 2.
 #include "balance/pool/standing.h"
 
+#include <algorithm>
+
 namespace balance {
 namespace {
 
@@ -55,6 +57,8 @@ std::string_view name_of(Tier tier) {
       return "failed";
     case Tier::web_only:
       return "web only";
+    case Tier::draining:
+      return "draining";
     case Tier::down:
       return "down";
     case Tier::out:
@@ -63,18 +67,26 @@ std::string_view name_of(Tier tier) {
   return "?";
 }
 
+Duty duty_of(const HostConfig& host, const Standing& standing, Instant now) {
+  const Duty said = std::max(standing.duty, duty_at(standing.by_hand, now));
+  return weight_of(host, standing.by_hand) > 0 ? said : std::max(said, Duty::draining);
+}
+
 bool is_unwatched(const PoolStanding& pool, const ProbeConfig& probe, Instant now) {
   return now - pool.beat >= probe.expire_of(ProbeKind::loadprobe);
 }
 
 Tier tier_of(const HostConfig& host, const Standing& standing, const PoolStanding& pool, const ProbeConfig& probe,
              Instant now) {
-  if (!(host.weight > 0) || standing.duty != Duty::serving) return Tier::out;
-  if (standing.health == Health::wrong) return Tier::down;
-  if (standing.health == Health::down) {
-    return standing.probe_refused && standing.web == WebPort::answers ? Tier::web_only : Tier::down;
-  }
+  const Duty duty = duty_of(host, standing, now);
+  if (duty == Duty::off) return Tier::out;
+  const bool is_down = standing.health == Health::down || standing.health == Health::wrong;
   const bool usable = is_unwatched(pool, probe, now) || is_live(host, standing, pool, probe, now);
+  if (duty == Duty::draining) return usable && !is_down ? Tier::draining : Tier::out;
+  if (standing.health == Health::down && standing.probe_refused && standing.web == WebPort::answers) {
+    return Tier::web_only;
+  }
+  if (is_down) return Tier::down;
   if (!usable) return Tier::silent;
   return host.backup ? Tier::backup : Tier::usable;
 }

@@ -10,14 +10,12 @@
 #include <string_view>
 
 #include "balance/ground/config.h"
+#include "balance/pool/by_hand.h"
 #include "loadprobe/base/time.h"
 #include "loadprobe/report.h"
 
 namespace balance {
 
-using base::Instant;
-using base::Seconds;
-using loadprobe::Duty;
 using loadprobe::Report;
 
 enum class Health : std::uint8_t {
@@ -32,7 +30,7 @@ std::string_view name_of(WebPort port);
 
 struct Standing {
   Health health = Health::unknown;
-  Duty duty = Duty::serving;
+  Duty duty = Duty::serving;  // as the host itself says
   WebPort web = WebPort::unchecked;
   bool probe_refused = false;                     // down because its probe port refuses or resets, not by its own word
   Instant reported = base::kNever;                // the last good report
@@ -43,8 +41,14 @@ struct Standing {
   double background = 0;                          // b: runnable tasks that are no map requests
   double mean_service_seconds = 0.2;              // m: CPU time of a request on this host
   std::optional<double> running, waiting, load1;  // of the last report
+  std::optional<double> map_running;              // likewise, runnable map processes: told while it is not serving
   std::string cause;  // of health and duty, at most 111 bytes: "web port: connection refused"
+  ByHand by_hand;     // another word of the table than the rest (Live); candidate() and poolwatch fill it in
 };
+
+// The duty that counts: the strictest of what the host says of itself, what was set by hand, and draining for a weight
+// of 0.
+Duty duty_of(const HostConfig& host, const Standing& standing, Instant now);
 
 struct PoolStanding {
   Instant beat = base::kNever;        // poolwatch was alive
@@ -66,10 +70,11 @@ enum class Tier : std::uint8_t {
   // Down by its probe port alone, which refuses, while its web port answered its last check: a probe that was stopped
   // or shut out everywhere must not stop the service. By weight.
   web_only,
-  down,  // for sure: never chosen
-  out,   // draining, off or weight 0: never chosen
+  draining,  // usable, but only for clients that belong to it: snapshot_for() shows it to no others
+  down,      // for sure: never chosen
+  out,       // off, or draining and not usable: never chosen
 };
-inline constexpr std::size_t kTiers = 7;
+inline constexpr std::size_t kTiers = 8;
 std::string_view name_of(Tier tier);
 
 // The place of a host at this instant. A host never heard of is usable until `expire` after poolwatch began; one

@@ -87,7 +87,7 @@ bool Errand::take_body() {
 bool Errand::choose() {
   if (!job_.decision) {
     job_.decision = decide_and_dispatch(job_.request, job_.config, job_.table, base::now(), job_.draw,
-                                        RelayDoor{Relaying::built_in, {}});
+                                        RelayDoor{Relaying::built_in, {}}, job_.kept);
   }
   if (!is_relay(*job_.decision)) {
     answer(job_.decision->reply);
@@ -122,7 +122,13 @@ void Errand::look_for_killer() {
   is_killer_ = true;
   const auto is_one = [&](std::size_t host) { return host == killer->first || host == killer->second; };
   const auto known = std::ranges::find_if(hosts_, is_one);
-  hosts_ = {known != hosts_.end() ? *known : killer->first};
+  if (known != hosts_.end()) {
+    hosts_ = {*known};
+  } else if (takes_clients(killer->first, job_.config, *job_.table, base::now())) {
+    hosts_ = {killer->first};
+  } else {
+    hosts_.resize(1);
+  }
 }
 
 void Errand::run() {
@@ -145,6 +151,9 @@ bool Errand::may_go_on(bool is_last) const { return !is_last && may_try_again(tr
 
 void Errand::try_hosts() {
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    const bool is_last = i + 1 == hosts_.size();
+    if (i > 0 && !is_last && job_.table != nullptr && is_off(hosts_[i], job_.config, *job_.table, base::now()))
+      continue;
     switch (try_host(i)) {
       case Delivery::Came::delivered:
       case Delivery::Came::unwanted:
@@ -199,6 +208,7 @@ Delivery::Came Errand::try_host(std::size_t i) {
 
 void Errand::remember_client(std::size_t host, const HostHead& head) {
   if (job_.table == nullptr || !job_.request.client) return;
+  if (!takes_clients(host, job_.config, *job_.table, base::now())) return;
   if (!binds_client(job_.request, head.find("Content-Type"))) return;
   job_.table->remember_client(client_key(*job_.request.client), host, base::now());
 }

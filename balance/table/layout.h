@@ -26,6 +26,9 @@
 //     them, the next owner or poolwatch at its beat (four times a second); until then readers count them in.
 // 11. Four counts share a word, and each changes by compare-and-swap of the word within 0 to 65535, so a count never
 //     spills into its neighbours.
+// 12. What was set by hand is written by balancectl, which writes the file that keeps it first, and by poolwatch from
+//     that file. A word is replaced only while it is the one that stood there before the file was read; so an older
+//     file never undoes a younger word. A new table has these words before it has its name.
 #pragma once
 
 #include <atomic>
@@ -41,7 +44,7 @@ static_assert(sizeof(Word) == sizeof(std::uint64_t));
 static_assert(alignof(Word) == 8);
 
 inline constexpr std::uint64_t kMagic = 0x656c6261'74616d62;  // "bmatable" in memory, little-endian machines only
-inline constexpr std::uint64_t kLayoutVersion = 3;            // add one at any change below, or of words.h
+inline constexpr std::uint64_t kLayoutVersion = 4;            // add one at any change below, or of words.h
 inline constexpr std::size_t kMostHosts = 4096;
 inline constexpr std::size_t kCacheLine = 64;
 
@@ -65,6 +68,7 @@ using HostRecord = Record<kHostWords>;
 struct alignas(kCacheLine) Shared {  // of the pool
   Word virtual_time;                 // bits of a double, 0 or more
   Word claimed;                      // a bit for each slot
+  Word weights;                      // set by hand: 0 none, 1 all above 0 in force are equal, 2 they differ
 };
 
 struct alignas(kCacheLine) Live {  // of a host, on a cache line of its own
@@ -72,6 +76,7 @@ struct alignas(kCacheLine) Live {  // of a host, on a cache line of its own
   Word dispatches;                 // only grows
   Word turn;                       // virtual time, bits of a double, 0 or more
   Word outcomes;                   // packed(Outcomes)
+  Word by_hand;                    // packed(ByHand)
 };
 
 // Relayed requests in flight to a host, by slot.

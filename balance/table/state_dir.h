@@ -14,12 +14,14 @@ struct StateFiles {
   std::string table;     // <directory>/<base name of the configuration>.table
   std::string lease;     // ....lease
   std::string starting;  // ....starting: when a poolwatch was last started on demand
+  std::string by_hand;   // ....byhand: what was set by hand, where it is not kept in keep-dir (hand_files.h)
 };
 StateFiles state_files(const std::string& directory, const std::string& config_file);
 
 // The system's own places; tests name others.
 struct StateRoots {
   std::string standard = "/run/balance";
+  std::string kept = "/var/lib/balance";
   std::string temporary = "/tmp";
   unsigned user = 0;  // effective
 };

@@ -32,6 +32,8 @@ constexpr auto kAcquire = std::memory_order_acquire;
 constexpr auto kRelease = std::memory_order_release;
 constexpr auto kBoth = std::memory_order_acq_rel;
 
+constexpr std::uint64_t kWeightsEqual = 1, kWeightsDiffer = 2;
+
 // A copy of the shown slot, if none of a bounded number of tries was overtaken by the writer.
 template <std::size_t kWords>
 std::optional<std::array<std::uint64_t, kWords>> copy(const layout::Record<kWords>& record) {
@@ -119,7 +121,8 @@ base::Result<Table> Table::open(const std::string& path, const TableShape& shape
   return table;
 }
 
-base::Result<Table> Table::create(const std::string& path, const TableShape& shape, const Heritage& heritage) {
+base::Result<Table> Table::create(const std::string& path, const TableShape& shape, const Heritage& heritage,
+                                  const SetByHand* set_by_hand) {
   if (shape.hosts < 1 || shape.hosts > layout::kMostHosts) {
     return base::Error{base::Fault::usage, "a table has 1 to 4096 hosts, not " + std::to_string(shape.hosts)};
   }
@@ -157,6 +160,7 @@ base::Result<Table> Table::create(const std::string& path, const TableShape& sha
   table->publish(PoolStanding{});
   for (std::size_t i = 0; i < shape.hosts; ++i) table->publish(i, Standing{});
   if (inherits) table->inherit(heritage);
+  if (set_by_hand != nullptr) (void)table->set_by_hand(*set_by_hand, table->words_by_hand());
   if (!table->intact()) return fail(another(beside, "was truncated while it was made"));
   if (rename(beside.c_str(), path.c_str()) != 0) return fail(base::system_error("cannot rename " + beside));
   return table;
@@ -167,6 +171,7 @@ void Table::inherit(const Heritage& heritage) {
   Mapping& now = *mapping_;
   if (const std::optional<PoolStanding> pool = heritage.from->pool()) publish(*pool);
   now.shared().virtual_time.store(old.shared().virtual_time.load(kAcquire), kRelease);
+  now.shared().weights.store(old.shared().weights.load(kAcquire), kRelease);
   std::vector<std::optional<std::size_t>> becomes(old.hosts);
   for (std::size_t i = 0; i < std::min(now.hosts, heritage.was.size()); ++i) {
     const std::optional<std::size_t> was = heritage.was[i];
@@ -177,6 +182,7 @@ void Table::inherit(const Heritage& heritage) {
     now.live(i).dispatches.store(old.live(*was).dispatches.load(kAcquire), kRelease);
     now.live(i).turn.store(old.live(*was).turn.load(kAcquire), kRelease);
     now.live(i).outcomes.store(old.live(*was).outcomes.load(kAcquire), kRelease);
+    now.live(i).by_hand.store(old.live(*was).by_hand.load(kAcquire), kRelease);
   }
   for (std::size_t b = 0; b < layout::kBuckets; ++b) {
     for (std::size_t w = 0; w < layout::kWays; ++w) {
@@ -232,6 +238,7 @@ Live Table::live(std::size_t host, Instant now) const {
   live.turn = sane_virtual_time(words.turn.load(kAcquire));
   live.in_flight = in_flight(host);
   live.outcomes = outcomes_of(words.outcomes.load(kAcquire));
+  live.by_hand = by_hand_of(words.by_hand.load(kAcquire));
   return live;
 }
 
@@ -263,6 +270,33 @@ void Table::set_prediction(std::size_t host, const Prediction& prediction) {
   if (host < mapping_->hosts && mapping_->writable()) {
     mapping_->live(host).prediction.store(packed(prediction), kRelease);
   }
+}
+
+std::optional<bool> Table::weights_differ() const {
+  const std::uint64_t word = mapping_->shared().weights.load(kAcquire);
+  if (word != kWeightsEqual && word != kWeightsDiffer) return std::nullopt;
+  return word == kWeightsDiffer;
+}
+
+std::vector<std::uint64_t> Table::words_by_hand() const {
+  std::vector<std::uint64_t> words;
+  words.reserve(mapping_->hosts);
+  for (std::size_t i = 0; i < mapping_->hosts; ++i) words.push_back(mapping_->live(i).by_hand.load(kAcquire));
+  return words;
+}
+
+bool Table::set_by_hand(const SetByHand& now, const std::vector<std::uint64_t>& seen) {
+  if (!mapping_->writable()) return true;
+  bool all = true;
+  for (std::size_t i = 0; i < mapping_->hosts && i < seen.size(); ++i) {
+    const std::uint64_t word = i < now.hosts.size() ? packed(now.hosts[i]) : 0;
+    std::uint64_t found = seen[i];
+    all = mapping_->live(i).by_hand.compare_exchange_strong(found, word, kBoth) && all;
+  }
+  if (!all) return false;
+  const std::uint64_t differ = now.weights_differ.value_or(false) ? kWeightsDiffer : kWeightsEqual;
+  mapping_->shared().weights.store(now.weights_differ ? differ : 0, kRelease);
+  return true;
 }
 
 std::uint64_t Table::prediction_word(std::size_t host) const {

@@ -27,6 +27,12 @@ struct TableShape {
   std::string boot_id;            // instants of another boot mean nothing
 };
 
+// What was set by hand for all hosts.
+struct SetByHand {
+  std::vector<ByHand> hosts;           // by host
+  std::optional<bool> weights_differ;  // as of pool/by_hand.h
+};
+
 enum class Access : std::uint8_t {
   read_write,
   read_only,  // to look, as balancectl does: whatever would write does nothing
@@ -52,7 +58,9 @@ class Table {
   // entries of the hosts that stay come along (what others dispatch through the old file meanwhile does not). Readable
   // and writable for the owner and the group; the group is the directory's where that may be written by its group.
   // REQUIRES: the caller holds the lease.
-  static base::Result<Table> create(const std::string& path, const TableShape& shape, const Heritage& heritage);
+  // `set_by_hand` is what it begins with; null: what the one before has.
+  static base::Result<Table> create(const std::string& path, const TableShape& shape, const Heritage& heritage,
+                                    const SetByHand* set_by_hand = nullptr);
   static base::Result<Table> create(const std::string& path, const TableShape& shape) {
     return create(path, shape, Heritage{});
   }
@@ -86,6 +94,14 @@ class Table {
   bool take_turn(std::size_t host, double seen, double host_after, double pool_after);
   // A report's word on the requests in progress.
   void set_prediction(std::size_t host, const Prediction& prediction);
+
+  // --- what was set by hand: invariant 12 of layout.h ---
+  // Whether the weights in force differ; nothing where none was set by hand.
+  std::optional<bool> weights_differ() const;
+  // The words as they stand now, to be asked for before the file is read.
+  std::vector<std::uint64_t> words_by_hand() const;
+  // Puts the new words where `seen` still stands. False: somebody else has set one meanwhile; read the file again.
+  bool set_by_hand(const SetByHand& now, const std::vector<std::uint64_t>& seen);
 
   // Relayed requests in flight to this host, of all processes. InFlight (in_flight.h) counts them.
   std::uint32_t in_flight(std::size_t host) const;

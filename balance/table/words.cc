@@ -27,6 +27,7 @@ enum At : std::size_t {  // of a host's slot
   kRunning,
   kWaiting,
   kLoad1,
+  kMapRunning,
   kCause,
 };
 constexpr std::size_t kCauseWords = 14;
@@ -102,6 +103,7 @@ HostWords to_words(const Standing& standing) {
   words[kRunning] = bits(standing.running);
   words[kWaiting] = bits(standing.waiting);
   words[kLoad1] = bits(standing.load1);
+  words[kMapRunning] = bits(standing.map_running);
   for (std::size_t i = 0; i < length; ++i) {
     const char c = is_printable(standing.cause[i]) ? standing.cause[i] : '?';
     words[kCause + i / 8] |= static_cast<std::uint64_t>(c) << (i % 8 * 8);
@@ -140,6 +142,7 @@ std::optional<Standing> standing_of(const HostWords& words) {
   standing.running = reader.optional(words[kRunning]);
   standing.waiting = reader.optional(words[kWaiting]);
   standing.load1 = reader.optional(words[kLoad1]);
+  standing.map_running = reader.optional(words[kMapRunning]);
   standing.cause = cause_of(words, reader);
   if (reader.spoiled()) return std::nullopt;
   return standing;

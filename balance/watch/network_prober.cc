@@ -65,7 +65,7 @@ void NetworkProber::start_probe(const ProbeQuestion& question, base::Instant now
 }
 
 void NetworkProber::start_web_check(std::size_t host, base::Instant now) {
-  go_on({Outcome::Of::web, {host, 0, 0}, now + probe_.web_timeout}, now);
+  go_on({Outcome::Of::web, {host, 0, 0, false}, now + probe_.web_timeout}, now);
 }
 
 void NetworkProber::go_on(Pending pending, base::Instant now) {
@@ -104,7 +104,8 @@ void NetworkProber::ask(const Pending& pending, const std::vector<base::Address>
 
 std::string NetworkProber::target_of(const ProbeQuestion& question) const {
   if (hosts_[question.host].probe == ProbeKind::loadprobe) {
-    return "/metrics?balancer=" + hexadecimal(question.balancer) + "&dispatched=" + std::to_string(question.dispatched);
+    return "/metrics?balancer=" + hexadecimal(question.balancer) +
+           "&dispatched=" + std::to_string(question.dispatched) + (question.map_processes ? "&map_processes=1" : "");
   }
   const std::string filtered = "/metrics?collect%5B%5D=loadavg&collect%5B%5D=stat&collect%5B%5D=cpu";
   switch (collectors_[question.host]) {

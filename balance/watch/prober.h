@@ -16,6 +16,7 @@ struct ProbeQuestion {
   std::size_t host = 0;          // index in Config::hosts
   std::uint64_t balancer = 0;    // who asks
   std::uint64_t dispatched = 0;  // what it has sent to this host, ever
+  bool map_processes = false;    // count those at work, where the probe can
 };
 
 class Prober {

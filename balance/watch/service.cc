@@ -144,10 +144,41 @@ TableShape Service::shape() const {
 
 base::Status Service::open_table() {
   base::Result<Table> table = Table::open(files_.table, shape());
-  if (!table) table = Table::create(files_.table, shape());
+  if (!table) {
+    const std::optional<SetByHand> kept = kept_by_hand(config_.config());
+    table = Table::create(files_.table, shape(), {}, kept ? &*kept : nullptr);
+  }
   if (!table) return table.error();
   table_ = *std::move(table);
   return base::ok();
+}
+
+// For a new table, before anyone sees it.
+std::optional<SetByHand> Service::kept_by_hand(const Config& config) const {
+  const base::Result<Kept> kept = read_kept(hand_files(config, files_));
+  if (!kept) return std::nullopt;
+  return set_by_hand_of(kept->text, config, base::wall_time() - base::now().time_since_epoch());
+}
+
+void Service::look_at_hand(Look look) {
+  const Config& config = watcher_->config();
+  const HandFiles files = hand_files(config, files_);
+  const HandMark mark = mark_of(files);
+  const Seconds wall_ahead = base::wall_time() - base::now().time_since_epoch();
+  const bool was_set = std::fabs((wall_ahead - wall_ahead_).count()) > 0.5;  // the wall clock
+  if (look == Look::if_changed && mark == hand_mark_ && !was_set) return;
+  const base::Result<Kept> kept = apply_kept(files, config, *table_);
+  if (!kept) return say_once(kept.error());
+  const bool is_news = mark != hand_mark_;
+  hand_mark_ = mark;
+  wall_ahead_ = wall_ahead;
+  if (!is_news) return;
+  for (const std::string& fault : kept->text.faults) {
+    base::log(Level::warning, "set by hand, but not understood", {{"cause", fault}});
+  }
+  for (const std::string& name : strangers(kept->text, config)) {
+    base::log(Level::warning, "set by hand, but no host of the configuration", {{"host", name}, {"file", kept->path}});
+  }
 }
 
 base::Status Service::begin_watching() {
@@ -161,6 +192,7 @@ base::Status Service::begin_watching() {
   change_pending_ = false;
   looked_ = requested_ = now;
   dispatches_ = all_dispatches();
+  look_at_hand(Look::now);
   return base::ok();
 }
 
@@ -197,6 +229,7 @@ Service::Next Service::look_at_everything(Instant now) {
   if (const Next next = look_at_lease(); next != Next::watch) return next;
   if (const Next next = look_at_config(config_.refresh(now), now); next != Next::watch) return next;
   look_at_table();
+  look_at_hand(Look::if_changed);
   return look_for_reasons_to_leave(now);
 }
 
@@ -230,10 +263,12 @@ void Service::look_at_table() {
   }
   const Config& watched = watcher_->config();
   const TableShape same{watched.fingerprint, watched.hosts.size(), base::boot_id()};
-  base::Result<Table> made = Table::create(files_.table, same, heritage);
+  const std::optional<SetByHand> kept = kept_by_hand(watched);
+  base::Result<Table> made = Table::create(files_.table, same, heritage, kept ? &*kept : nullptr);
   if (!made) return say_once(made.error());
   table_ = *std::move(made);
   watcher_->use(*table_);
+  look_at_hand(Look::now);
   base::log(Level::warning, "table made anew",
             {{"cause", files_.table + (intact ? ": was deleted or replaced" : ": was damaged")}});
 }
@@ -262,11 +297,14 @@ base::Status Service::change_config(Instant now) {
   raise_descriptor_limit(config.hosts.size());
   base::Result<NetworkProber> prober = NetworkProber::create(config.hosts, config.probe, config.relay, resolver_);
   if (!prober) return prober.error();
-  base::Result<Table> table = Table::create(files_.table, shape(), Table::Heritage{&*table_, places});
+  const std::optional<SetByHand> kept = kept_by_hand(config);
+  base::Result<Table> table =
+      Table::create(files_.table, shape(), Table::Heritage{&*table_, places}, kept ? &*kept : nullptr);
   if (!table) return table.error();
   prober_ = *std::move(prober);
   table_ = *std::move(table);
   watcher_ = Watcher(config, *prober_, *table_, now, *watcher_, places);
+  look_at_hand(Look::now);
   change_pending_ = false;
   base::log(Level::info, "configuration changed",
             {{"file", options_.config_file}, {"hosts", std::to_string(config.hosts.size())}});

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "balance/table/config_file.h"
+#include "balance/table/hand_files.h"
 #include "balance/table/lease.h"
 #include "balance/table/state_dir.h"
 #include "balance/table/table.h"
@@ -62,6 +63,9 @@ class Service {
   Next look_at_everything(Instant now);
   Next look_at_lease();
   void look_at_table();
+  enum class Look : std::uint8_t { if_changed, now };
+  void look_at_hand(Look look);
+  std::optional<SetByHand> kept_by_hand(const Config& config) const;
   Next look_at_config(Refresh refresh, Instant now);
   base::Status change_config(Instant now);
   Next look_for_reasons_to_leave(Instant now);
@@ -80,6 +84,8 @@ class Service {
   std::optional<Table> table_;
   std::optional<NetworkProber> prober_;
   std::optional<Watcher> watcher_;
+  HandMark hand_mark_;
+  Seconds wall_ahead_{0};          // of the monotonic clock, when the ends of duties were put into the table
   bool change_pending_ = false;    // config_ is newer than what is watched by
   std::vector<std::string> said_;  // troubles that are not over yet
   bool trouble_ = false;           // in this look around

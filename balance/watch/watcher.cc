@@ -61,6 +61,7 @@ Watcher::Watcher(Config config, Prober& prober, Table& table, Instant now, const
     hosts_[i].probe.ended_once = earlier.probe.ended_once;
     hosts_[i].web.ended_once = earlier.web.ended_once;
     standings_[i] = earlier.belief.standing;
+    hosts_[i].duty_by_hand = earlier.duty_by_hand;
     memories[i] = before.memory_.hosts.at(*was[i]);
   }
   memory_.hosts = std::move(memories);
@@ -94,7 +95,8 @@ void Watcher::ask(std::size_t index, Instant now) {
   };
   if (config.probe != ProbeKind::none && begins(host.probe, config_.probe.interval_of(config.probe))) {
     host.dispatched = table_->dispatches(index);
-    prober_->start_probe({index, table_->balancer_id(), host.dispatched}, now);
+    const bool is_ending = duty_of(config, standings_[index], now) != Duty::serving;
+    prober_->start_probe({index, table_->balancer_id(), host.dispatched, is_ending}, now);
   }
   if (begins(host.web, config_.probe.web_interval)) prober_->start_web_check(index, now);
 }
@@ -152,9 +154,10 @@ void Watcher::settle(std::size_t index, const Standing& before, Instant now, std
   Host& host = hosts_[index];
   const Standing& after = host.belief.standing;
   standings_[index] = after;
+  standings_[index].by_hand = host.by_hand;
   PoolStanding watched = pool_;
   watched.beat = now;
-  Tier tier = tier_of(config_.hosts[index], after, watched, config_.probe, now);
+  Tier tier = tier_of(config_.hosts[index], standings_[index], watched, config_.probe, now);
   // Silence while we did not listen is not believed.
   if (tier == Tier::silent && now < blind_until_) tier = host.tier;
   Transition change = transition(before, after, host.tier, tier);
@@ -176,9 +179,25 @@ bool Watcher::has_heard_all() const {
   return true;
 }
 
+// What was set by hand changes in the table alone, at any moment, and by the mere passing of time.
+void Watcher::look_at_hand(std::size_t index, Instant now, std::vector<Notice>& notices) {
+  Host& host = hosts_[index];
+  host.by_hand = table_->live(index, now).by_hand;
+  standings_[index].by_hand = host.by_hand;
+  const Duty before = std::exchange(host.duty_by_hand, duty_at(host.by_hand, now));
+  if (before == host.duty_by_hand) return;
+  const std::string duty = host.duty_by_hand == Duty::serving ? "ready" : std::string(name_of(host.duty_by_hand));
+  notices.push_back({Notice::Weight::good, "host " + duty, config_.hosts[index].name, "set by hand"});
+  if (before != Duty::off) return;
+  // It may have been away for long: its caches are cold.
+  host.belief.standing.up_since = now;
+  table_->publish(index, host.belief.standing);
+}
+
 void Watcher::beat(Instant now, std::vector<Notice>& notices) {
   beat_due_ = now + kBeat;
   table_->clear_dead_slots();
+  for (std::size_t i = 0; i < hosts_.size(); ++i) look_at_hand(i, now, notices);
   // A beat says that silence means something. It does not before everyone had the time to answer.
   if (now < blind_until_) return;
   if (now < pool_.started + longest_wait(config_.probe) && !has_heard_all()) return;

@@ -63,6 +63,8 @@ class Watcher {
     Belief belief;
     Tier tier = Tier::usable;
     Turns probe, web;
+    ByHand by_hand;  // as the table has it
+    Duty duty_by_hand = Duty::serving;
     std::uint64_t dispatched = 0;  // when the probe under way began
   };
 
@@ -74,6 +76,7 @@ class Watcher {
   bool has_heard_all() const;
   void settle(std::size_t index, const Standing& before, Instant now, std::vector<Notice>& notices);
   Limits limits(std::size_t index) const;
+  void look_at_hand(std::size_t index, Instant now, std::vector<Notice>& notices);
 
   Config config_;
   Prober* prober_;

@@ -70,6 +70,9 @@ void look(const balance::Table& table, std::size_t hosts) {
     }
     const balance::Live live = table.live(host, kNow);
     fuzz::promise(std::isfinite(live.prediction.requests) && live.prediction.requests >= 0, "predictions are numbers");
+    fuzz::promise(!live.by_hand.weight || (*live.by_hand.weight >= 0 && *live.by_hand.weight <= 1000),
+                  "weights set by hand are in their range");
+    fuzz::promise(balance::by_hand_of(packed(live.by_hand)) == live.by_hand, "what was set by hand is read as packed");
     static_cast<void>(table.dispatches(host));
     static_cast<void>(table.in_flight(host));
   }

@@ -38,6 +38,11 @@ void look(const Table& table, std::size_t host) {
   if (const auto pool = table.pool()) require(pool->share > 0 && pool->share <= 1, "the share makes sense");
   const balance::Live live = table.live(host, kNow);
   require(live.prediction.requests >= 0 && live.prediction.requests <= 1e6, "predictions make sense");
+  const balance::ByHand& said = live.by_hand;
+  require(!said.weight || (*said.weight >= 0 && *said.weight <= 1000), "weights set by hand make sense");
+  require(said.duty <= balance::Duty::off && (!said.until || is_sane(said.until->time_since_epoch().count())),
+          "duties set by hand make sense");
+  static_cast<void>(table.weights_differ());
   require(live.turn >= 0 && is_sane(live.turn) && is_sane(table.virtual_time()), "virtual times make sense");
 }
 
@@ -49,6 +54,8 @@ void use(Table& table, stress::Counters& counters, std::uint64_t seed) {
     table.dispatch(host, kNow, [](Prediction seen) { return Prediction{seen.requests + 1, kNow}; });
     const double seen = table.live(host, kNow).turn;
     table.take_turn(host, seen, seen + 1, seen + 1);
+    const balance::SetByHand all{{kHosts, {.weight = 2, .duty = balance::Duty::draining}}, true};
+    static_cast<void>(table.set_by_hand(all, table.words_by_hand()));
     const std::uint64_t client = chance.next();
     table.remember_client(client, host, kNow);
     const auto other = table.host_of_client(chance.next(), kNow, Seconds{600});

@@ -286,6 +286,11 @@ TEST(Config, SaysWhatIsWrongWithAValue) {
   EXPECT_EQ(fault_of("peers = 0"), "peers is '0'; wanted 1 to 64");
   EXPECT_EQ(fault_of("max-connections = 1000000"), "max-connections is '1000000'; wanted 1 to 10000");
   EXPECT_EQ(fault_of("state-dir = run"), "state-dir is 'run'; wanted an absolute path");
+  EXPECT_EQ(fault_of("keep-dir = kept"), "keep-dir is 'kept'; wanted an absolute path");
+  EXPECT_EQ(fault_of("drain-sticky = stay"), "drain-sticky is 'stay'; wanted keep or move");
+  EXPECT_EQ(fault_of("drain-wait = 2h"), "drain-wait is '2h'; wanted 0s to 1h");
+  EXPECT_EQ(fault_of("backup-below = 0"), "backup-below is '0'; wanted 1 to 32");
+  EXPECT_EQ(fault_of("backup-below = 33"), "backup-below is '33'; wanted 1 to 32");
   EXPECT_EQ(fault_of("answer.body = redirect"),
             "answer.body is 'redirect'; wanted 307, relay or accel: a 302 would lose the body");
   EXPECT_EQ(fault_of("answer.image = 302"), "answer.image is '302'; wanted redirect, 307, relay or accel");

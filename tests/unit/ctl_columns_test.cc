@@ -51,6 +51,10 @@ TEST(AgeText, GrowsCoarserWithAge) {
 
 TEST(Json, StringsAreEscaped) {
   EXPECT_EQ(json_string("plain"), "\"plain\"");
+  EXPECT_EQ(json_string("Gr\xc3\xb6\xc3\x9f"
+                        "e"),
+            "\"Gr\xc3\xb6\xc3\x9f"
+            "e\"");
   EXPECT_EQ(json_string("a\"b\\c\n\x1b\x7f\xc3"), "\"a\\\"b\\\\c\\u000a\\u001b\\u007f?\"");
 }
 

@@ -68,10 +68,46 @@ TEST(CommandLine, AQueryThatBeginsWithADashComesAfterTwoDashes) {
   EXPECT_EQ(read({"explain", "--", "-x=1"}).inquiry.query, "-x=1");
 }
 
+TEST(CommandLine, WeightsAndDutiesAreReadWhole) {
+  const Command weight = read({"weight", "pinchot", "leopold", "2.5"});
+  EXPECT_EQ(weight.verb, Verb::weight);
+  EXPECT_EQ(weight.hosts, (Words{"pinchot", "leopold"}));
+  EXPECT_EQ(weight.weight, 2.5);
+  EXPECT_EQ(read({"weight", "pinchot", "0"}).weight, 0);
+  EXPECT_EQ(read({"reset", "pinchot"}).verb, Verb::reset);
+  const Command drain =
+      read({"drain", "pinchot", "--reason", "kernel update", "--for", "2h", "--wait", "--timeout=5m"});
+  EXPECT_EQ(drain.verb, Verb::duty);
+  EXPECT_EQ(drain.duty, Duty::draining);
+  EXPECT_EQ(drain.reason, "kernel update");
+  EXPECT_EQ(drain.lasts, base::Seconds{7200});
+  EXPECT_TRUE(drain.wait);
+  EXPECT_EQ(drain.timeout, base::Seconds{300});
+  EXPECT_EQ(read({"off", "pinchot"}).duty, Duty::off);
+  EXPECT_EQ(read({"ready", "pinchot", "--reason", "done"}).duty, Duty::serving);
+}
+
+TEST(CommandLine, WhatIsWrongWithAWeightOrADutyIsNamed) {
+  EXPECT_EQ(refused({"weight", "pinchot"}), "weight takes a host and its weight: balancectl weight pinchot 2");
+  EXPECT_EQ(refused({"weight", "pinchot", "1001"}),
+            "the weight is '1001'; wanted 0 to 1000, with at most six digits behind the point");
+  EXPECT_EQ(refused({"drain"}), "drain names no host; wanted at least one");
+  EXPECT_EQ(refused({"drain", "a", "--for", "soon"}).substr(0, 7), "--for: ");
+  EXPECT_EQ(refused({"drain", "a", "--for", "0s"}), "--for is 0; wanted more");
+  EXPECT_EQ(refused({"drain", "a", "--timeout", "5m"}), "--timeout is of use with --wait only");
+  EXPECT_EQ(refused({"ready", "a", "--wait"}), "--wait is of use with drain and off");
+  EXPECT_EQ(refused({"ready", "a", "--for", "2h"}),
+            "--for says how long a drain, an off or a reason lasts; a host that is ready stays so");
+  EXPECT_EQ(refused({"status", "--reason", "x"}), "--reason belongs to 'drain', 'off' and 'ready'");
+  EXPECT_EQ(refused({"drain", "a", "--reason", std::string(201, 'x')}), "--reason has 201 bytes; wanted at most 200");
+}
+
 TEST(CommandLine, WhatIsWrongIsNamed) {
-  EXPECT_EQ(refused({}), "no command; wanted status, explain, check, list or forms");
+  EXPECT_EQ(refused({}), "no command; wanted status, explain, check, list, weight, reset, drain, off, ready or forms");
   EXPECT_EQ(refused({"stauts"}), "unknown command 'stauts'; the nearest known one is 'status'");
-  EXPECT_EQ(refused({"frobnicate"}), "unknown command 'frobnicate'; wanted status, explain, check, list or forms");
+  EXPECT_EQ(refused({"frobnicate"}),
+            "unknown command 'frobnicate'; wanted status, explain, check, list, weight, reset, drain, off, ready or "
+            "forms");
   EXPECT_EQ(refused({"from"}), "unknown command 'from'; the nearest known one is 'forms'");
   EXPECT_EQ(refused({"--config", "a.conf", "forms"}), "forms reads no configuration; wanted it as the first word");
   EXPECT_EQ(refused({"list", "more"}), "'more' is one word too many");

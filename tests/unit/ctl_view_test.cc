@@ -62,10 +62,13 @@ TEST(Status, ShowsThePoolAndALineAHost) {
             "pool       2 hosts: 1 usable, 1 down; panic no; 50.0% of all dispatches are ours; mean service time "
             "0.200s\n"
             "\n"
-            "HOST     STATE   DUTY     WEIGHT  CORES  RUNNING  WAITING  PREDICTED  DISPATCHES  SHARE  WEB        AGE  "
+            "HOST     STATE   DUTY     SET BY  WEIGHT  CORES  RUNNING  WAITING  PREDICTED  DISPATCHES  SHARE  WEB      "
+            "  AGE  "
             "CAUSE\n"
-            "pinchot  usable  serving       1      4        2        -       0.00           3  75.0%  answers   0.2s\n"
-            "leopold  down    serving       2      8        -        -       0.00           1  25.0%  refused  never  "
+            "pinchot  usable  serving  -            1      4        2        -       0.00           3  75.0%  answers  "
+            " 0.2s\n"
+            "leopold  down    serving  -            2      8        -        -       0.00           1  25.0%  refused  "
+            "never  "
             "web port: connection refused\n");
 }
 
@@ -140,15 +143,72 @@ TEST(Status, JsonHasNullsForWhatIsNotKnown) {
       R"("balancer": "0000000000000abc",
  "poolwatch": {"alive": true, "process": 123, "beat_age_seconds": 0.25, "running_for_seconds": 60.25},
  "panic": false, "web_only": false, "share_of_dispatches": 0.5, "mean_service_seconds": 0.2, "shares_since_seconds": null,
+ "by_hand": {"file": null, "entries": [], "troubles": []},
  "hosts": [
-  {"name": "pinchot", "tier": "usable", "health": "up", "duty": "serving", "weight": 1, "cores": 4, "running": 2, )"
+  {"name": "pinchot", "tier": "usable", "health": "up", "duty": "serving", "duty_set_by": null, "reason": "", )"
+      R"("left_seconds": null, "weight": 1, "configured_weight": 1, "weight_set_by_hand": false, "cores": 4, "running": 2, )"
       R"("waiting": null, "load1": null, "background": 0, "predicted": 0, "mean_service_seconds": 0.2, )"
       R"("in_flight": 0, "dispatches": 3, "share": 0.75, "web": "answers", "age_seconds": 0.25, "cause": ""},
-  {"name": "leopold", "tier": "down", "health": "down", "duty": "serving", "weight": 2, "cores": 8, )"
+  {"name": "leopold", "tier": "down", "health": "down", "duty": "serving", "duty_set_by": null, "reason": "", )"
+      R"("left_seconds": null, "weight": 2, "configured_weight": 2, "weight_set_by_hand": false, "cores": 8, )"
       R"("running": null, "waiting": null, "load1": null, "background": 0, "predicted": 0, )"
       R"("mean_service_seconds": 0.2, "in_flight": 0, "dispatches": 1, "share": 0.25, "web": "refused", "age_seconds": null, )"
       R"("cause": "web port: connection refused"}]}
 )");
+}
+
+TEST(Status, ShowsWhatWasSetByHandAndWhatTheHostItselfSays) {
+  ScratchDir dir;
+  const Config config = two_hosts();
+  Table table = table_at(dir / "t", config, kNow);
+  Standing draining;
+  draining.health = Health::up;
+  draining.duty = Duty::draining;
+  draining.reported = kNow;
+  draining.cause = "disk swap";
+  table.publish(1, draining);
+  ASSERT_TRUE(table.set_by_hand(
+      SetByHand{{{.weight = 2.5, .duty = Duty::off, .until = kNow + Seconds{7200}}, {}}, true}, table.words_by_hand()));
+  const HandView by_hand{.path = "/var/lib/balance/balance.conf.byhand",
+                         .entries = {{.host = "pinchot",
+                                      .weight = 2.5,
+                                      .duty = Duty::off,
+                                      .since = 1796036400,
+                                      .until = 1796043600,
+                                      .reason = "kernel update"}},
+                         .troubles = {"something is wrong"}};
+  const PoolView view = view_of(config, table, by_hand, nullptr, kNow);
+  EXPECT_EQ(view.hosts[0].duty_by, SetBy::hand);
+  EXPECT_EQ(view.hosts[0].reason, "kernel update");
+  EXPECT_EQ(view.hosts[1].duty_by, SetBy::host);
+  EXPECT_EQ(view.hosts[1].reason, "disk swap");
+  const std::string text = to_text(view);
+  EXPECT_NE(text.find("pinchot  out       off       hand    2.5 (1)"), std::string::npos) << text;
+  EXPECT_NE(text.find("by hand, 2h left: kernel update"), std::string::npos) << text;
+  EXPECT_NE(text.find("leopold  draining  draining  host          2"), std::string::npos) << text;
+  EXPECT_EQ(to_text(by_hand, config, Seconds{1796036400}),
+            "by hand    pinchot weight 2.5 (configured: 1), off since 2026-11-30T11:00:00Z, 2h left: kernel update\n"
+            "           (kept in /var/lib/balance/balance.conf.byhand)\n"
+            "           WARNING: something is wrong\n");
+  const std::string json = to_json(view);
+  EXPECT_NE(json.find(R"("duty": "off", "duty_set_by": "hand", "reason": "kernel update", "left_seconds": 7200)"),
+            std::string::npos)
+      << json;
+  EXPECT_NE(
+      json.find(R"("entries": [{"host": "pinchot", "weight": 2.5, "duty": "off", "since": "2026-11-30T11:00:00Z")"),
+      std::string::npos)
+      << json;
+}
+
+TEST(Status, AWeightOfZeroSaysThatItDrains) {
+  ScratchDir dir;
+  const Config config = two_hosts();
+  Table table = table_at(dir / "t", config, kNow);
+  ASSERT_TRUE(table.set_by_hand(SetByHand{{{.weight = 0}, {}}, false}, table.words_by_hand()));
+  const PoolView view = view_of(config, table, nullptr, kNow);
+  EXPECT_EQ(view.hosts[0].duty, Duty::draining);
+  EXPECT_EQ(view.hosts[0].duty_by, SetBy::weight);
+  EXPECT_NE(to_text(view).find("0 (1)"), std::string::npos);
 }
 
 TEST(FindTable, NoneIsExplained) {

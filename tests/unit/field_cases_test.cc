@@ -358,7 +358,7 @@ TEST(FieldCases, WeightsOneAndTwoShareOneToTwoAndZeroGetsNothing) {
   EXPECT_NEAR(counts[1], 2000, 30);
   EXPECT_EQ(counts[2], 0);
   HostConfig drained = config_of("", "host = a http://a.example.org weight=0\n").hosts.front();
-  EXPECT_EQ(tier_of(drained, Standing{}, PoolStanding{}, ProbeConfig{}, at(1000)), Tier::out);
+  EXPECT_EQ(tier_of(drained, Standing{}, PoolStanding{}, ProbeConfig{}, at(1000)), Tier::draining);
 }
 
 // envoy#3407

@@ -278,6 +278,22 @@ TEST(Simulation, HostsGetPartsInProportionToTheirCores) {
   EXPECT_NEAR(outcome.shares[2], 8.0 / 14, 0.03);
 }
 
+TEST(Simulation, WeightsGiveTheirSharesAtHalfUtilisation) {
+  for (const double interval : {0.25, 2.0}) {
+    Scene scene{std::vector<Machine>(3)};
+    scene.utilisation = 0.5;
+    scene.interval = interval;
+    Config config = config_of(3);
+    config.hosts[1].weight = 2;
+    config.hosts[2].weight = 5;
+    Predict rule(config, interval);
+    const Outcome outcome = run(scene, rule);
+    EXPECT_NEAR(outcome.shares[0], 0.125, 0.05);
+    EXPECT_NEAR(outcome.shares[1], 0.25, 0.05);
+    EXPECT_NEAR(outcome.shares[2], 0.625, 0.05);
+  }
+}
+
 TEST(Simulation, ABatchJobTurnsRequestsAwayFromItsHost) {
   Scene scene{std::vector<Machine>(4)};
   scene.utilisation = 0.7;

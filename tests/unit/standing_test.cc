@@ -90,18 +90,39 @@ TEST(Tier, OfAHostThatIsDownForSureOrWrongIsDown) {
   EXPECT_EQ(w.tier(), Tier::down);
 }
 
-TEST(Tier, OfADrainingHostIsOutHoweverHealthy) {
+TEST(Tier, OfAHealthyDrainingHostIsForItsOwnClientsAlone) {
   Watched w;
   w.standing.duty = Duty::draining;
+  EXPECT_EQ(w.tier(), Tier::draining);
+  w.standing.reported = at(90);
   EXPECT_EQ(w.tier(), Tier::out);
+}
+
+TEST(Tier, OfAHostThatIsOffIsOutHoweverHealthy) {
+  Watched w;
   w.standing.duty = Duty::off;
   EXPECT_EQ(w.tier(), Tier::out);
 }
 
-TEST(Tier, OfAHostWithWeightZeroIsOut) {
+TEST(Tier, OfAHostWithWeightZeroIsThatOfADrainingOne) {
   Watched w;
   w.host.weight = 0;
+  EXPECT_EQ(w.tier(), Tier::draining);
+  w.standing.by_hand.weight = 0.5;
+  EXPECT_EQ(w.tier(), Tier::usable);
+}
+
+TEST(Tier, GoesByTheStricterOfWhatTheHostSaysAndWhatWasSetByHand) {
+  Watched w;
+  w.standing.by_hand = {.duty = Duty::draining, .until = at(101)};
+  EXPECT_EQ(w.tier(), Tier::draining);
+  w.standing.duty = Duty::off;
   EXPECT_EQ(w.tier(), Tier::out);
+  w.standing.duty = Duty::serving;
+  w.standing.by_hand.duty = Duty::off;
+  EXPECT_EQ(w.tier(), Tier::out);
+  w.standing.by_hand.until = at(100);  // over
+  EXPECT_EQ(w.tier(), Tier::usable);
 }
 
 TEST(Tier, OfAHostWithoutAProbeNeedsNoReport) {

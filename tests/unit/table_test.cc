@@ -189,7 +189,7 @@ TEST(Table, OfAnotherLayoutIsNeverReinterpreted) {
   overwrite(dir / "t", offsetof(layout::Head, layout_version), "\x63");
   const base::Error error = refusal(dir / "t", kShape);
   EXPECT_EQ(error.fault, base::Fault::unavailable);
-  EXPECT_EQ(error.what, (dir / "t") + ": has table layout 99, wanted 3");
+  EXPECT_EQ(error.what, (dir / "t") + ": has table layout 99, wanted 4");
 }
 
 TEST(Table, AFileOfTheRightSizeThatIsNoTableIsUnavailable) {
@@ -358,6 +358,7 @@ TEST(Table, ANewOneTakesOverWhatTheOldOneKnewOfTheHostsThatStay) {
   EXPECT_TRUE(old.take_turn(2, 0, 5, 4));
   old.remember_client(0x1234567800000001U, 2, kNow);
   old.remember_client(0x1234567800000002U, 0, kNow);
+  EXPECT_TRUE(old.set_by_hand({{{}, {}, {.weight = 2.5, .duty = Duty::off}}, true}, old.words_by_hand()));
   const TableShape shape{.fingerprint = 9, .hosts = 2, .boot_id = "boot-one"};
   const base::Result<Table> young =
       Table::create(dir / "t", shape, Table::Heritage{.from = &old, .was = {2, std::nullopt}});
@@ -368,11 +369,43 @@ TEST(Table, ANewOneTakesOverWhatTheOldOneKnewOfTheHostsThatStay) {
   EXPECT_EQ(young->live(0, kNow).prediction.requests, 3);
   EXPECT_EQ(young->live(0, kNow).turn, 5);
   EXPECT_EQ(young->virtual_time(), 4);
+  EXPECT_EQ(young->live(0, kNow).by_hand, (ByHand{.weight = 2.5, .duty = Duty::off}));
+  EXPECT_EQ(young->live(1, kNow).by_hand, ByHand{});
+  EXPECT_EQ(young->weights_differ(), true);
   EXPECT_EQ(young->dispatches(0), 1U);
   EXPECT_EQ(young->dispatches(1), 0U);
   EXPECT_EQ(young->balancer_id(), old.balancer_id());
   EXPECT_EQ(young->host_of_client(0x1234567800000001U, kNow, Seconds{600}), std::optional<std::size_t>(0));
   EXPECT_EQ(young->host_of_client(0x1234567800000002U, kNow, Seconds{600}), std::nullopt);
+}
+
+TEST(Table, WhatIsSetByHandIsSeenByAllProcessesAndReplacedOnlyWhereItStillStands) {
+  ScratchDir dir;
+  Table table = made(dir / "t");
+  const base::Result<Table> other = Table::open(dir / "t", kShape);
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->weights_differ(), std::nullopt);
+  const std::vector<std::uint64_t> before = table.words_by_hand();
+  const SetByHand first{{{.weight = 3}, {.duty = Duty::draining}, {}}, true};
+  EXPECT_TRUE(table.set_by_hand(first, before));
+  EXPECT_EQ(other->live(0, kNow).by_hand.weight, 3);
+  EXPECT_EQ(other->live(1, kNow).by_hand.duty, Duty::draining);
+  EXPECT_EQ(other->weights_differ(), true);
+  EXPECT_FALSE(table.set_by_hand(SetByHand{}, before));  // an older word comes too late
+  EXPECT_EQ(other->live(0, kNow).by_hand.weight, 3);
+  EXPECT_EQ(other->weights_differ(), true);
+  EXPECT_TRUE(table.set_by_hand(SetByHand{}, table.words_by_hand()));
+  EXPECT_EQ(other->live(0, kNow).by_hand, ByHand{});
+  EXPECT_EQ(other->weights_differ(), std::nullopt);
+}
+
+TEST(Table, OneThatIsReadOnlySetsNothingByHand) {
+  ScratchDir dir;
+  const Table table = made(dir / "t");
+  base::Result<Table> reader = Table::open(dir / "t", kShape, Access::read_only);
+  ASSERT_TRUE(reader);
+  EXPECT_TRUE(reader->set_by_hand({{{.weight = 3}, {}, {}}, true}, reader->words_by_hand()));
+  EXPECT_EQ(table.live(0, kNow).by_hand, ByHand{});
 }
 
 TEST(Table, AHeritageWithWrongIndicesIsPassedOver) {

@@ -61,8 +61,8 @@ class Trial {
       : resolver_(std::move(lookup)),
         prober_(*NetworkProber::create({host}, probe, RelayConfig{}, resolver_, port_mapper_port)) {}
 
-  Outcome probe() {
-    prober_.start_probe({0, 0x0123456789abcdefU, 42}, base::now());
+  Outcome probe(const ProbeQuestion& question = {0, 0x0123456789abcdefU, 42}) {
+    prober_.start_probe(question, base::now());
     return outcome();
   }
   Outcome web_check() {
@@ -117,6 +117,21 @@ TEST(NetworkProber, TellsLoadprobeWhoAsksAndWhatItSent) {
     EXPECT_EQ(report_of(Trial(probed_at(server.port())).probe()).running, 3.0);
   }
   EXPECT_EQ(request_line(request), "GET /metrics?balancer=0123456789abcdef&dispatched=42 HTTP/1.1");
+}
+
+TEST(NetworkProber, AsksAHostThatIsEndingForItsMapProcesses) {
+  std::string request;
+  {
+    Server server([&request](Connection& connection) {
+      request = connection.read_request();
+      connection.send(answer_of("200 OK", std::string(kPage) + "loadprobe_map_processes_running 2\n"));
+    });
+    Trial trial(probed_at(server.port()));
+    ProbeQuestion question{0, 0x0123456789abcdefU, 42};
+    question.map_processes = true;
+    EXPECT_EQ(report_of(trial.probe(question)).map_running, 2.0);
+  }
+  EXPECT_EQ(request_line(request), "GET /metrics?balancer=0123456789abcdef&dispatched=42&map_processes=1 HTTP/1.1");
 }
 
 TEST(NetworkProber, AsksNodeExporterForTheFewCollectors) {

@@ -114,6 +114,51 @@ TEST_F(WatcherTest, AsksEveryHostAtOnceInTheBeginning) {
   EXPECT_EQ(prober_.web_checks.size(), 3U);
 }
 
+TEST_F(WatcherTest, LogsWhatIsSetByHandAndWhatEndsByItself) {
+  begin_up(config_of({"pinchot", "leopold"}));
+  ASSERT_TRUE(table_->set_by_hand({{{.duty = Duty::draining}, {.duty = Duty::off, .until = at(102)}}, std::nullopt},
+                                  table_->words_by_hand()));
+  EXPECT_EQ(run(101, 101.5), (Lines{"host draining pinchot: set by hand", "host off leopold: set by hand"}));
+  EXPECT_EQ(run(101.5, 102.5), (Lines{"host ready leopold: set by hand"}));
+}
+
+TEST_F(WatcherTest, AsksAHostThatIsDrainingForItsMapProcesses) {
+  begin_up(config_of({"pinchot", "leopold"}));
+  ASSERT_TRUE(table_->set_by_hand({{{.duty = Duty::draining}, {}}, std::nullopt}, table_->words_by_hand()));
+  run(101, 101.5);
+  std::vector<bool> asked(2);
+  for (double now = 101.5; now < 102; now += 0.05) {
+    turn(now);
+    for (const ProbeQuestion& question : std::exchange(prober_.probes, {})) {
+      asked[question.host] = question.map_processes;
+      Report report = running(1);
+      report.map_running = 3;
+      prober_.report(question.host, report);
+    }
+  }
+  EXPECT_TRUE(asked[0]);
+  EXPECT_FALSE(asked[1]);
+  EXPECT_EQ(table_->standing(0)->map_running, 3);
+}
+
+TEST_F(WatcherTest, AHostThatWasOffByHandStartsSlowlyWhenItIsReady) {
+  begin_up(config_of({"pinchot"}));
+  ASSERT_TRUE(table_->set_by_hand({{{.duty = Duty::off}}, std::nullopt}, table_->words_by_hand()));
+  run(101, 120);
+  EXPECT_EQ(table_->standing(0)->up_since, base::kNever);
+  ASSERT_TRUE(table_->set_by_hand({{{}}, std::nullopt}, table_->words_by_hand()));
+  run(120, 120.5);
+  EXPECT_NEAR(table_->standing(0)->up_since.time_since_epoch().count(), 120, 0.2);
+}
+
+TEST_F(WatcherTest, DrainedHostsAreNeitherSilentNorPartOfAPanic) {
+  begin_up(config_of({"pinchot", "leopold", "darwin"}));
+  ASSERT_TRUE(
+      table_->set_by_hand({{{.duty = Duty::draining}, {}, {.weight = 0}}, std::nullopt}, table_->words_by_hand()));
+  EXPECT_EQ(run(101, 110, 0), (Lines{"host draining pinchot: set by hand"}));
+  EXPECT_FALSE(watcher_->pool().panic);
+}
+
 TEST_F(WatcherTest, HasOneProbeOfAHostUnderWayAtATime) {
   begin(config_of({"pinchot"}));
   for (int i = 0; i < 100; ++i) turn(100 + i * 0.1);

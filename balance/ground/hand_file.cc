@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+// What was set by hand: text to entries and back. Floor 1.
+#include "balance/ground/hand_file.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+
+#include "balance/ground/config_draft.h"
+#include "loadprobe/base/text.h"
+
+namespace balance {
+namespace {
+
+using loadprobe::Duty;
+
+constexpr std::size_t kMostFaults = 100;
+constexpr std::int64_t kMostSeconds = 253402300799;  // 9999-12-31T23:59:59Z
+
+// Digits alone, as many as there are.
+std::optional<int> digits(std::string_view text) {
+  const bool all = std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  const std::optional<std::uint64_t> number = all ? base::whole_number(text) : std::nullopt;
+  if (!number) return std::nullopt;
+  return static_cast<int>(*number);
+}
+
+std::string two_digits(unsigned number) { return (number < 10 ? "0" : "") + std::to_string(number); }
+
+// One line while it is read.
+class Line {
+ public:
+  Line(HandText& out, std::string place) : out_(out), place_(std::move(place)) {}
+
+  void read(std::string_view line) {
+    const std::string_view name = line.substr(0, line.find_first_of(" \t"));
+    if (!is_host_name(name)) {
+      return fault("found '" + base::escaped(name, 70) + "'; wanted the name of a host");
+    }
+    if (std::ranges::find(out_.entries, name, &HandEntry::host) != out_.entries.end()) {
+      return fault(std::string(name) + " has a line already; wanted one line a host, the first counts");
+    }
+    entry_.host = name;
+    line.remove_prefix(name.size());
+    for (line = base::trim(line); !line.empty(); line = base::trim(line)) line = read_word(line);
+    out_.entries.push_back(std::move(entry_));
+  }
+
+ private:
+  // What is left of the line.
+  std::string_view read_word(std::string_view rest) {
+    constexpr std::string_view kReason = "reason=";
+    if (rest.starts_with(kReason)) {
+      entry_.reason = hand_reason(rest.substr(kReason.size()));
+      return {};
+    }
+    const std::string_view word = rest.substr(0, rest.find_first_of(" \t"));
+    const std::size_t equals = std::min(word.find('='), word.size());
+    const std::string_view value = word.substr(std::min(equals + 1, word.size()));
+    read_value(word.substr(0, equals), value);
+    return rest.substr(word.size());
+  }
+
+  void read_value(std::string_view name, std::string_view value) {
+    if (name == "weight") return read_weight(value);
+    if (name == "duty") return read_duty(value);
+    if (name == "since") return read_time(name, value, entry_.since);
+    if (name == "until") return read_time(name, value, entry_.until);
+    fault("found '" + base::escaped(name, 70) + "'; wanted weight=, duty=, since=, until= or reason=");
+  }
+
+  void read_weight(std::string_view value) {
+    const base::Result<double> weight = hand_weight(value);
+    if (!weight) return fault("weight " + weight.error().what);
+    entry_.weight = *weight;
+  }
+
+  void read_duty(std::string_view value) {
+    const std::optional<Duty> duty = loadprobe::duty_named(value);
+    if (!duty) return fault("duty" + is_but(value, "draining, off or serving"));
+    entry_.duty = *duty;
+  }
+
+  void read_time(std::string_view name, std::string_view value, std::optional<std::int64_t>& target) {
+    const std::optional<std::int64_t> seconds = utc_seconds(value);
+    if (!seconds) return fault(std::string(name) + is_but(value, "a time such as 2026-11-30T13:00:00Z"));
+    target = seconds;
+  }
+
+  void fault(const std::string& what) {
+    if (out_.faults.size() < kMostFaults) out_.faults.push_back(place_ + what);
+  }
+
+  HandText& out_;
+  std::string place_;
+  HandEntry entry_;
+};
+
+}  // namespace
+
+bool says_anything(const HandEntry& entry) {
+  return entry.weight || entry.duty != Duty::serving || !entry.reason.empty();
+}
+
+void forget_duty(HandEntry& entry) {
+  entry.duty = Duty::serving;
+  entry.since = entry.until = std::nullopt;
+  entry.reason.clear();
+}
+
+HandText parse_hand_text(std::string_view text, const std::string& file) {
+  HandText out;
+  std::size_t number = 0;
+  for (const std::string_view raw : base::split(text, '\n')) {
+    ++number;
+    const std::string_view line = base::trim(raw);
+    if (line.empty() || line.front() == '#') continue;
+    Line(out, file + ":" + std::to_string(number) + ": ").read(line);
+  }
+  return out;
+}
+
+std::string hand_text_of(const std::vector<HandEntry>& entries, std::string_view config) {
+  std::string text =
+      "# What was set by hand for the hosts of " + base::escaped(config, 4096) +
+      ".\n# Written by balancectl: 'balancectl weight', 'drain', 'off', 'ready' and 'reset' change it.\n";
+  for (const HandEntry& entry : entries) {
+    std::string line = entry.host;
+    if (!says_anything(entry)) continue;
+    if (entry.weight) line += " weight=" + base::to_text(*entry.weight);
+    if (entry.duty != Duty::serving || !entry.reason.empty()) line += " duty=" + std::string(name_of(entry.duty));
+    if (entry.since) line += " since=" + utc_text(*entry.since);
+    if (entry.until) line += " until=" + utc_text(*entry.until);
+    if (!entry.reason.empty()) line += " reason=" + hand_reason(entry.reason);
+    text += line + "\n";
+  }
+  return text;
+}
+
+base::Result<double> hand_weight(std::string_view word) {
+  constexpr double kMost = 1000, kMillion = 1e6;
+  const std::optional<double> weight = base::number(word);
+  const auto refuse = [&] {
+    return base::Error{base::Fault::usage, "is '" + base::escaped(word, 70) +
+                                               "'; wanted 0 to 1000, with at most six digits behind the point"};
+  };
+  if (!weight || *weight < 0 || *weight > kMost) return refuse();
+  const double millionths = std::round(*weight * kMillion);
+  if (std::fabs(*weight * kMillion - millionths) > 1e-3) return refuse();
+  return millionths / kMillion;
+}
+
+// Twice: a cut may leave a blank at the end, which is trimmed when the text is read again.
+std::string hand_reason(std::string_view text) {
+  return base::printable(base::printable(text, kMostReasonBytes), kMostReasonBytes);
+}
+
+std::string utc_text(std::int64_t seconds) {
+  using std::chrono::days;
+  const std::chrono::sys_seconds time{std::chrono::seconds{std::clamp(seconds, std::int64_t{0}, kMostSeconds)}};
+  const auto day = std::chrono::floor<days>(time);
+  const std::chrono::year_month_day date{day};
+  const std::chrono::hh_mm_ss clock{time - day};
+  return std::to_string(static_cast<int>(date.year())) + "-" + two_digits(static_cast<unsigned>(date.month())) + "-" +
+         two_digits(static_cast<unsigned>(date.day())) + "T" +
+         two_digits(static_cast<unsigned>(clock.hours().count())) + ":" +
+         two_digits(static_cast<unsigned>(clock.minutes().count())) + ":" +
+         two_digits(static_cast<unsigned>(clock.seconds().count())) + "Z";
+}
+
+std::optional<std::int64_t> utc_seconds(std::string_view text) {
+  constexpr std::string_view kForm = "dddd-dd-ddTdd:dd:ddZ";
+  if (text.size() != kForm.size()) return std::nullopt;
+  for (std::size_t i = 0; i < kForm.size(); ++i) {
+    if (kForm[i] != 'd' && text[i] != kForm[i]) return std::nullopt;
+  }
+  std::array<int, 6> parts{};
+  constexpr std::array<std::pair<std::size_t, std::size_t>, 6> kPlaces{
+      {{0, 4}, {5, 2}, {8, 2}, {11, 2}, {14, 2}, {17, 2}}};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::optional<int> part = digits(text.substr(kPlaces[i].first, kPlaces[i].second));
+    if (!part) return std::nullopt;
+    parts[i] = *part;
+  }
+  const std::chrono::year_month_day date{std::chrono::year{parts[0]},
+                                         std::chrono::month{static_cast<unsigned>(parts[1])},
+                                         std::chrono::day{static_cast<unsigned>(parts[2])}};
+  if (!date.ok() || parts[0] < 1970 || parts[3] > 23 || parts[4] > 59 || parts[5] > 59) return std::nullopt;
+  return std::chrono::sys_days{date}.time_since_epoch().count() * std::int64_t{86400} + parts[3] * 3600 +
+         parts[4] * 60 + parts[5];
+}
+
+}  // namespace balance
