@@ -49,6 +49,9 @@ void warn_of_pool(const Config& config, std::vector<std::string>& out) {
   if (all_hosts(config, [](const HostConfig& h) { return h.backup; })) {
     out.emplace_back("every host is a backup: backups are for the time when no other host is usable");
   }
+  if (config.backup_below > 1 && all_hosts(config, [](const HostConfig& h) { return !h.backup; })) {
+    out.emplace_back("backup-below is " + std::to_string(config.backup_below) + ", but no host is a backup");
+  }
   if (all_hosts(config, [](const HostConfig& h) { return h.weight == 0; })) {
     out.emplace_back("every host has weight 0: all are drained, none gets a request");
   }

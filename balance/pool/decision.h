@@ -68,12 +68,13 @@ bool may_see_draining(const Request& request, const Config& config, bool belongs
 // Counts backups as usable while there are others, but fewer than backup-below.
 void call_in_backups(std::vector<Candidate>& candidates, const Config& config);
 
-// Everything that a choice for this request looks at. `Table` is the shared table or a stand-in with its reading
-// functions; what it cannot tell counts as never heard of. Hosts that may not be this request's target are left out.
+// Everything that a choice for this request looks at. A draining host is among it for those alone who belong to it, and
+// one that is off never: whoever sets `preferred` need not look at duties. `Table` is the shared table or a stand-in
+// with its reading functions; what it cannot tell counts as never heard of. Hosts that may not be this request's target
+// are left out.
 template <class Table>
 Snapshot snapshot_for(const Request& request, const Config& config, const Plan& plan, const Table& table, Instant now,
                       Draw& draw) {
-  // (A draining host is seen by those alone who belong to it, so whoever sets `preferred` need not look at duties.)
   const PoolStanding pool = table.pool().value_or(PoolStanding{});
   Snapshot snapshot = empty_snapshot(config, pool, table.virtual_time(), now);
   snapshot.preferred =

@@ -425,6 +425,8 @@ TEST(ConfigWarnings, NameWhatIsHardlyMeant) {
             "every host is a backup: backups are for the time when no other host is usable");
   EXPECT_EQ(warnings_of("", "host = a http://a.example.org weight=0\n"),
             "every host has weight 0: all are drained, none gets a request");
+  EXPECT_EQ(warnings_of("backup-below = 2\n", "host = a http://a.example.org\n"),
+            "backup-below is 2, but no host is a backup");
   EXPECT_EQ(warnings_of("[probe]\nkind = none\n"),
             "no host is probed: requests are spread by weight alone, whatever the load");
   EXPECT_EQ(warnings_of("", "host = a inside-only=http://10.0.0.1\n"),
