@@ -148,8 +148,9 @@ void add_notes(const Place& place, const HandText& text, const Config& config, H
   }
   for (const std::string& fault : text.faults) done.notes.push_back(fault + " (left out)");
   for (const std::string& name : strangers(text, config)) {
-    done.notes.push_back(place.path + ": " + name + " is no host of " + config.file + "; 'balancectl reset " + name +
-                         "' forgets it");
+    std::string note = place.path + ": " + name + " is no host of " + config.file;
+    note.append("; 'balancectl reset ").append(name).append("' forgets it");
+    done.notes.push_back(std::move(note));
   }
 }
 

@@ -187,8 +187,8 @@ std::optional<std::int64_t> utc_seconds(std::string_view text) {
                                          std::chrono::month{static_cast<unsigned>(parts[1])},
                                          std::chrono::day{static_cast<unsigned>(parts[2])}};
   if (!date.ok() || parts[0] < 1970 || parts[3] > 23 || parts[4] > 59 || parts[5] > 59) return std::nullopt;
-  return std::chrono::sys_days{date}.time_since_epoch().count() * std::int64_t{86400} + parts[3] * 3600 +
-         parts[4] * 60 + parts[5];
+  return std::chrono::sys_days{date}.time_since_epoch().count() * std::int64_t{86400} + std::int64_t{parts[3]} * 3600 +
+         std::int64_t{parts[4]} * 60 + parts[5];
 }
 
 }  // namespace balance
