@@ -8,6 +8,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "balance/ground/config.h"
 #include "balance/table/config_file.h"
@@ -23,18 +24,19 @@ namespace options = boost::program_options;
 constexpr int kFine = 0, kFailed = 1, kUsage = 2;
 
 constexpr const char* kHelp =
-    "usage: poolwatch [--config FILE] [--on-demand]\n"
+    "usage: poolwatch [--config FILE] [--log FILE] [--on-demand]\n"
     "       poolwatch [--config FILE] --check\n"
     "Asks every MapServer host how busy it is and keeps the table that balance reads.\n"
     "\n"
     "  --config FILE  the configuration; else BALANCE_CONFIG, else the installed one\n"
+    "  --log FILE     write the log there; above 1 MB it becomes FILE.old\n"
     "  --on-demand    leave when another poolwatch runs, or after 60 s without requests\n"
     "  --check        read the configuration, say what is wrong with it, and end\n"
     "  --help         print this\n"
     "  --version      print the version\n";
 
 struct CommandLine {
-  std::string config;
+  std::string config, log;
   bool on_demand = false, check = false, help = false, version = false;
 };
 
@@ -43,6 +45,7 @@ CommandLine parse_command_line(int argc, char** argv) {
   options::options_description known;
   auto add = known.add_options();
   add("config", options::value(&line.config));
+  add("log", options::value(&line.log));
   add("on-demand", options::bool_switch(&line.on_demand));
   add("check", options::bool_switch(&line.check));
   add("help", options::bool_switch(&line.help));
@@ -76,10 +79,19 @@ int check(const std::string& file) {
 int watch(const CommandLine& line, const std::string& file) {
   const char* socket = std::getenv("NOTIFY_SOCKET");
   balance::ServiceOptions how;
+  if (!line.log.empty()) {
+    base::Result<balance::LogFile> log = balance::LogFile::open(line.log);
+    if (log) {
+      how.log = *std::move(log);
+    } else {
+      log_lines("cannot open the log", log.error().what);
+      if (!line.on_demand) return kFailed;
+    }
+  }
   how.config_file = file;
   how.stay = line.on_demand ? balance::Stay::on_demand : balance::Stay::permanent;
   how.notify_socket = socket != nullptr ? socket : "";
-  const base::Result<std::unique_ptr<balance::Service>> service = balance::Service::create(how);
+  const base::Result<std::unique_ptr<balance::Service>> service = balance::Service::create(std::move(how));
   if (!service) {
     log_lines("cannot start", service.error().what);
     return service.error().fault == base::Fault::usage ? kUsage : kFailed;
@@ -87,7 +99,7 @@ int watch(const CommandLine& line, const std::string& file) {
   const base::Status ended = (*service)->run();
   if (ended) return kFine;
   log_lines("cannot go on", ended.error().what);
-  return kFailed;
+  return ended.error().fault == base::Fault::usage ? kUsage : kFailed;
 }
 
 int run(int argc, char** argv) {

@@ -39,6 +39,8 @@ int fail_with_faults(const base::Error& error) {
 
 int check(const Config& config) {
   for (const std::string& warning : warnings(config)) std::cerr << config.file << ": warning: " << warning << "\n";
+  const TableSearch search = find_table(config, system_roots(), base::boot_id());
+  if (search.conflict) std::cerr << config.file << ": warning: " << *search.conflict << "\n";
   std::cout << config.file << ": fine, " << config.hosts.size() << (config.hosts.size() == 1 ? " host\n" : " hosts\n");
   return kFine;
 }
@@ -60,10 +62,15 @@ Look look_without_table(const Config& config, const TableSearch& search, Form fo
   const HandFiles files = hand_files(config, state_files(search.directory, config.file));
   const HandView by_hand = hand_view(files, config, wall);
   if (form == Form::text) {
-    return Look{"table      none: " + why + "\npoolwatch  NOT RUNNING\n" + to_text(by_hand, config, wall), {}, kFailed};
+    return Look{"table      none: " + why + "\npoolwatch  " + poolwatch_without_table(search) + "\n" +
+                    to_text(by_hand, config, wall),
+                {},
+                kFailed};
   }
+  // Whether it is alive cannot be told by who may not look.
+  const char* const alive = search.is_hidden ? "null" : "false";
   return Look{"{\"table\": null, \"configuration\": " + json_string(config.file) + ", \"error\": " + json_string(why) +
-                  ", \"poolwatch\": {\"alive\": false, \"process\": null}, \"by_hand\": " + to_json(by_hand) +
+                  ", \"poolwatch\": {\"alive\": " + alive + ", \"process\": null}, \"by_hand\": " + to_json(by_hand) +
                   ", \"hosts\": []}\n",
               {},
               kFailed};

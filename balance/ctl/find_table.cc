@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "balance/ctl/find_table.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <utility>
+
+#include "loadprobe/base/fd.h"
 
 namespace balance {
 namespace {
@@ -25,6 +30,14 @@ TableSearch find_table(const Config& config, const StateRoots& roots, const std:
       search.others.push_back(files.table);
     }
   }
+  if (search.found) return search;
+  const StateFiles first = state_files(search.directory, config.file);
+  search.lease = lease_state(first.lease);
+  search.conflict = conflict(search.lease, first, config.file);
+  search.is_hidden = access(first.table.c_str(), R_OK) != 0 && errno == EACCES;
+  if (search.is_hidden && search.refusals.empty()) {
+    search.refusals.push_back(base::system_error("cannot look at " + first.table).what);
+  }
   return search;
 }
 
@@ -33,6 +46,17 @@ std::string why_none(const TableSearch& search) {
   if (search.refusals.empty()) return text + " in " + search.directory + " or any other place this user may look at";
   for (const std::string& refusal : search.refusals) text += "; " + refusal;
   return text;
+}
+
+std::string poolwatch_without_table(const TableSearch& search) {
+  if (search.conflict) return "NOT RUNNING for this configuration (" + *search.conflict + ")";
+  if (search.is_hidden || search.lease.holding == Holding::unknown) {
+    return "unknown (this user may not look into " + search.directory + "; ask as root, or as a member of its group)";
+  }
+  if (search.lease.holding != Holding::held) return "NOT RUNNING";
+  const std::string who =
+      search.lease.process ? "process " + std::to_string(*search.lease.process) : std::string("another process");
+  return "begins (" + who + " holds the lease, and has made no table of this configuration yet)";
 }
 
 }  // namespace balance

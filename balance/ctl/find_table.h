@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "balance/ground/config.h"
+#include "balance/table/lease.h"
 #include "balance/table/state_dir.h"
 #include "balance/table/table.h"
 
@@ -22,6 +23,10 @@ struct TableSearch {
   std::vector<std::string> others;    // tables of this configuration at other places
   std::vector<std::string> refusals;  // files that are none that we can read, and why
   std::string directory;              // where it was looked for first
+  // For who finds none: how the lease there stands, and whether this user may look there at all.
+  LeaseState lease;
+  std::optional<std::string> conflict;  // with another configuration of the same base name
+  bool is_hidden = false;
 };
 
 // Looks everywhere this user may: as root also where other users' processes keep theirs.
@@ -29,5 +34,7 @@ TableSearch find_table(const Config& config, const StateRoots& roots, const std:
 
 // One sentence for people who have no table: what was looked at and what was wrong with it.
 std::string why_none(const TableSearch& search);
+// And what that says of poolwatch.
+std::string poolwatch_without_table(const TableSearch& search);
 
 }  // namespace balance

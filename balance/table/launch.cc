@@ -68,9 +68,9 @@ void close_all() {
   _exit(127);
 }
 
-base::Status start_detached(const std::string& program, std::array<std::string, 4> arguments) {
+base::Status start_detached(const std::string& program, std::array<std::string, 6> arguments) {
   if (access(program.c_str(), X_OK) != 0) return base::system_error("cannot start " + program);
-  std::array<char*, 5> pointers{};
+  std::array<char*, 7> pointers{};
   for (std::size_t i = 0; i < arguments.size(); ++i) pointers[i] = arguments[i].data();
   const pid_t child = fork();
   if (child < 0) return base::system_error("cannot fork to start " + program);
@@ -88,14 +88,19 @@ base::Status start_detached(const std::string& program, std::array<std::string, 
 
 base::Result<Launch> launch_poolwatch(const std::string& program, const std::string& config_file,
                                       const StateFiles& files, base::Instant now) {
-  if (lease_state(files.lease).holding == Holding::held) return Launch::not_needed;
+  const LeaseState lease = lease_state(files.lease);
+  if (const std::optional<std::string> other = conflict(lease, files, config_file)) {
+    return base::Error{base::Fault::unavailable, *other};
+  }
+  if (lease.holding == Holding::held) return Launch::not_needed;
   base::Result<base::Fd> mark = base::Fd::open(files.starting, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600);
   if (!mark) return mark.error();
   if (flock(mark->get(), LOCK_EX | LOCK_NB) != 0) return Launch::too_soon;  // another is starting one right now
   if (is_recent(mark->get(), now)) return Launch::too_soon;
   if (base::Status shared = share_with_group(mark->get(), files.starting); !shared) return shared.error();
   if (base::Status written = write_mark(mark->get(), files.starting, now); !written) return written.error();
-  const base::Status started = start_detached(program, {"poolwatch", "--config", config_file, "--on-demand"});
+  const base::Status started =
+      start_detached(program, {"poolwatch", "--config", config_file, "--on-demand", "--log", files.log});
   flock(mark->get(), LOCK_UN);  // for the copy too that the new process has until it closes everything
   if (!started) return started.error();
   return Launch::started;

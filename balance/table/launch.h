@@ -17,9 +17,10 @@ enum class Launch {
   too_soon,    // this process or another one tried within the last second
 };
 
-// Starts `poolwatch --config FILE --on-demand` unless one runs, at most once a second over all processes that share the
-// state directory. `program` is its path; the caller is back after two forks, without waiting for anything the new
-// process does. `config_file` is absolute.
+// Starts `poolwatch --config FILE --on-demand --log FILE` unless one runs, at most once a second over all processes
+// that share the state directory. `program` is its path; the caller is back after two forks, without waiting for
+// anything the new process does. `config_file` is absolute. An error too: somebody holds the lease for another
+// configuration.
 base::Result<Launch> launch_poolwatch(const std::string& program, const std::string& config_file,
                                       const StateFiles& files, base::Instant now);
 

@@ -9,9 +9,9 @@
 
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <ctime>
 
-#include "balance/table/state_dir.h"
 #include "loadprobe/base/text.h"
 
 namespace balance {
@@ -35,23 +35,32 @@ bool names(const std::string& path, int fd) {
          named.st_ino == held.st_ino;
 }
 
-std::optional<long> process_in(int fd) {
-  std::array<char, 24> text{};
+// 'PROCESS CONFIGURATION', as its holder wrote it.
+LeaseState held_state(int fd) {
+  LeaseState state{Holding::held, std::nullopt, ""};
+  std::array<char, PATH_MAX + 24> text{};
   const ssize_t length = pread(fd, text.data(), text.size(), 0);
-  if (length <= 0) return std::nullopt;
-  const auto number = base::whole_number(base::trim({text.data(), static_cast<std::size_t>(length)}));
-  if (!number || *number == 0 || *number > 0x7FFF'FFFF) return std::nullopt;
-  return static_cast<long>(*number);
+  if (length <= 0) return state;
+  std::string_view line(text.data(), static_cast<std::size_t>(length));
+  line = base::trim(line.substr(0, line.find('\n')));
+  const std::size_t space = line.find(' ');
+  const auto number = base::whole_number(line.substr(0, space));
+  if (!number || *number == 0 || *number > 0x7FFF'FFFF) return state;
+  state.process = static_cast<long>(*number);
+  if (space != std::string_view::npos) state.config = line.substr(space + 1);
+  return state;
 }
 
 base::Error held_by(const std::string& path, int fd) {
-  const std::optional<long> process = process_in(fd);
+  const LeaseState state = held_state(fd);
   return base::Error{base::Fault::unavailable,
-                     path + ": the lease is held" + (process ? " by process " + std::to_string(*process) : "")};
+                     path + ": the lease is held" +
+                         (state.process ? " by process " + std::to_string(*state.process) : "") +
+                         (state.config.empty() ? "" : " for " + base::escaped(state.config))};
 }
 
-base::Status write_process(int fd, const std::string& path) {
-  const std::string text = std::to_string(getpid()) + "\n";
+base::Status write_holder(int fd, const std::string& path, const std::string& config) {
+  const std::string text = std::to_string(getpid()) + (config.empty() ? "" : " " + config) + "\n";
   if (ftruncate(fd, 0) != 0 || pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
     return base::system_error("cannot write " + path);
   }
@@ -60,7 +69,7 @@ base::Status write_process(int fd, const std::string& path) {
 
 }  // namespace
 
-base::Result<Lease> Lease::take(const std::string& path) {
+base::Result<Lease> Lease::take(const std::string& path, const std::string& config) {
   for (int i = 0; i < kTries; ++i) {
     base::Result<base::Fd> file = base::Fd::open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (!file) return file.error();
@@ -73,7 +82,7 @@ base::Result<Lease> Lease::take(const std::string& path) {
     }
     if (!names(path, file->get())) continue;
     if (base::Status shared = share_with_group(file->get(), path); !shared) return shared.error();
-    if (base::Status written = write_process(file->get(), path); !written) return written.error();
+    if (base::Status written = write_holder(file->get(), path, config); !written) return written.error();
     return Lease(*std::move(file), path);
   }
   return base::Error{base::Fault::unavailable, path + ": is deleted again and again while it is being locked"};
@@ -83,9 +92,23 @@ bool Lease::is_current() const { return names(path_, fd_.get()); }
 
 LeaseState lease_state(const std::string& path) {
   const base::Result<base::Fd> file = base::Fd::open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  if (!file) return LeaseState{errno == ENOENT || errno == ENOTDIR ? Holding::free : Holding::unknown, std::nullopt};
+  if (!file) {
+    const bool missing = errno == ENOENT || errno == ENOTDIR;
+    return LeaseState{missing ? Holding::free : Holding::unknown, std::nullopt, ""};
+  }
   if (lock(file->get(), LOCK_SH)) return LeaseState{};
-  return LeaseState{errno == EWOULDBLOCK ? Holding::held : Holding::unknown, process_in(file->get())};
+  if (errno != EWOULDBLOCK) return LeaseState{Holding::unknown, std::nullopt, ""};
+  return held_state(file->get());
+}
+
+std::optional<std::string> conflict(const LeaseState& lease, const StateFiles& files, const std::string& config_file) {
+  if (lease.holding != Holding::held || lease.config.empty() || lease.config == config_file) return std::nullopt;
+  struct stat theirs = {};
+  struct stat ours = {};
+  const bool both_there = stat(lease.config.c_str(), &theirs) == 0 && stat(config_file.c_str(), &ours) == 0;
+  if (both_there && theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino) return std::nullopt;
+  return files.lease + ": is held for " + base::escaped(lease.config) + ", and " + base::escaped(config_file) +
+         " has the same base name; wanted another state-dir or another name for one of the two";
 }
 
 }  // namespace balance

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "balance/table/state_dir.h"
 #include "loadprobe/base/fd.h"
 #include "loadprobe/base/result.h"
 
@@ -16,8 +17,9 @@ namespace balance {
 class Lease {
  public:
   // Takes the lease of this file, which is made if need be. Fault::unavailable if somebody else holds it (the error
-  // names the process). Whoever asks is_held() has it for microseconds, so this tries for up to 100 ms.
-  static base::Result<Lease> take(const std::string& path);
+  // names the process). Whoever asks is_held() has it for microseconds, so this tries for up to 100 ms. `config` is the
+  // configuration it is taken for, told to whoever asks.
+  static base::Result<Lease> take(const std::string& path, const std::string& config = "");
 
   // False when the file was deleted or replaced meanwhile: others can then take a lease of the same name, and the
   // holder should give up.
@@ -37,8 +39,13 @@ enum class Holding {
 struct LeaseState {
   Holding holding = Holding::free;
   std::optional<long> process;  // of the holder, as it wrote it: information, not truth
+  std::string config{};         // the same
 };
 // Whether somebody holds it. Makes nothing; a file that is not there is free.
 LeaseState lease_state(const std::string& path);
+
+// Files are named for the base name of a configuration. Where the lease is held for another one of the same base name,
+// a sentence that says so and what to do; else nothing.
+std::optional<std::string> conflict(const LeaseState& lease, const StateFiles& files, const std::string& config_file);
 
 }  // namespace balance

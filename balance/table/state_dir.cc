@@ -84,8 +84,11 @@ std::vector<unsigned> users_with_state(const StateRoots& roots) {
 
 StateFiles state_files(const std::string& directory, const std::string& config_file) {
   const std::string stem = directory + "/" + config_file.substr(config_file.rfind('/') + 1);
-  return StateFiles{
-      .table = stem + ".table", .lease = stem + ".lease", .starting = stem + ".starting", .by_hand = stem + ".byhand"};
+  return StateFiles{.table = stem + ".table",
+                    .lease = stem + ".lease",
+                    .starting = stem + ".starting",
+                    .log = stem + ".log",
+                    .by_hand = stem + ".byhand"};
 }
 
 StateRoots system_roots() {

@@ -14,6 +14,7 @@ struct StateFiles {
   std::string table;     // <directory>/<base name of the configuration>.table
   std::string lease;     // ....lease
   std::string starting;  // ....starting: when a poolwatch was last started on demand
+  std::string log;       // ....log: what such a poolwatch has to say
   std::string by_hand;   // ....byhand: what was set by hand, where it is not kept in keep-dir (hand_files.h)
 };
 StateFiles state_files(const std::string& directory, const std::string& config_file);

@@ -52,12 +52,12 @@ void log_notices(const std::vector<Notice>& notices) {
 
 }  // namespace
 
-base::Result<std::unique_ptr<Service>> Service::create(const ServiceOptions& options) {
+base::Result<std::unique_ptr<Service>> Service::create(ServiceOptions options) {
   base::Result<ConfigFile> config = ConfigFile::open(options.config_file, base::now());
   if (!config) return config.error();
   base::Result<Signals> signals = Signals::create();
   if (!signals) return signals.error();
-  return std::unique_ptr<Service>(new Service(options, *std::move(config), *std::move(signals)));
+  return std::unique_ptr<Service>(new Service(std::move(options), *std::move(config), *std::move(signals)));
 }
 
 Service::Service(ServiceOptions options, ConfigFile config, Signals signals)
@@ -119,12 +119,14 @@ base::Result<Service::Next> Service::acquire() {
 base::Result<Service::Next> Service::take_lease() {
   std::optional<Lease> wish;
   while (!lease_) {
-    base::Result<Lease> taken = Lease::take(files_.lease);
+    base::Result<Lease> taken = Lease::take(files_.lease, options_.config_file);
     if (taken) {
       lease_ = *std::move(taken);
       break;
     }
     if (taken.error().fault != base::Fault::unavailable) return taken.error();
+    const auto other = conflict(lease_state(files_.lease), files_, options_.config_file);
+    if (other) return base::Error{base::Fault::usage, *other};
     if (options_.stay == Stay::on_demand) return leave(taken.error().what);
     if (!wish) {
       base::log(Level::info, "waiting for the lease", {{"cause", taken.error().what}});
@@ -220,6 +222,7 @@ Service::Next Service::watch() {
 
 Service::Next Service::look_around(Instant now) {
   trouble_ = false;
+  if (options_.log) options_.log->look();
   const Next next = look_at_everything(now);
   if (!trouble_) said_.clear();
   return next;
@@ -237,7 +240,8 @@ Service::Next Service::look_at_lease() {
   if (lease_->is_current()) return Next::watch;
   // Its directory may be gone too; this makes it anew.
   const base::Result<StateFiles> files = find_state(config_.config().state_dir, options_.config_file);
-  base::Result<Lease> taken = files ? Lease::take(files->lease) : base::Result<Lease>(files.error());
+  base::Result<Lease> taken =
+      files ? Lease::take(files->lease, options_.config_file) : base::Result<Lease>(files.error());
   if (taken) {
     files_ = *files;
     lease_ = *std::move(taken);

@@ -14,6 +14,7 @@
 #include "balance/table/lease.h"
 #include "balance/table/state_dir.h"
 #include "balance/table/table.h"
+#include "balance/watch/log_file.h"
 #include "balance/watch/network_prober.h"
 #include "balance/watch/resolver.h"
 #include "balance/watch/signals.h"
@@ -31,7 +32,8 @@ enum class Stay : std::uint8_t {
 struct ServiceOptions {
   std::string config_file;  // absolute
   Stay stay = Stay::permanent;
-  std::string notify_socket;  // of a supervisor, or ""
+  std::string notify_socket;   // of a supervisor, or ""
+  std::optional<LogFile> log;  // where standard error goes
 };
 
 class Service {
@@ -39,10 +41,10 @@ class Service {
   static constexpr Seconds kIdle{60};
 
   // Fault::usage: the configuration. Fault::io: the system refuses.
-  static base::Result<std::unique_ptr<Service>> create(const ServiceOptions& options);
+  static base::Result<std::unique_ptr<Service>> create(ServiceOptions options);
 
   // Watches until a signal, or whatever else ends it: then ok. An error where it never came so far: there is no place
-  // for the table. Later it keeps trying.
+  // for the table, or another configuration has it (Fault::usage). Later it keeps trying.
   base::Status run();
 
  private:

@@ -227,6 +227,40 @@ TEST(FindTable, NoneIsExplained) {
   EXPECT_TRUE(find_table(config, StateRoots{}, "boot").found);
 }
 
+TEST(FindTable, WhoMayNotLookIsNotToldThatPoolwatchIsGone) {
+  TableSearch search;
+  search.directory = "/run/balance";
+  EXPECT_EQ(poolwatch_without_table(search), "NOT RUNNING");
+  search.is_hidden = true;
+  EXPECT_EQ(poolwatch_without_table(search),
+            "unknown (this user may not look into /run/balance; ask as root, or as a member of its group)");
+}
+
+TEST(FindTable, AnotherConfigurationOfTheSameBaseNameIsNamed) {
+  ScratchDir dir;
+  Config config = two_hosts();
+  config.state_dir = dir.path();
+  const base::Result<Lease> lease = Lease::take(dir / "balance.conf.lease", "/elsewhere/balance.conf");
+  ASSERT_TRUE(lease);
+  const TableSearch search = find_table(config, StateRoots{}, "boot");
+  EXPECT_EQ(
+      poolwatch_without_table(search),
+      "NOT RUNNING for this configuration (" + (dir / "balance.conf.lease") +
+          ": is held for /elsewhere/balance.conf, and /etc/balance/balance.conf has the same base name; wanted another "
+          "state-dir or another name for one of the two)");
+}
+
+TEST(FindTable, AHolderThatHasMadeNoTableYetBegins) {
+  ScratchDir dir;
+  Config config = two_hosts();
+  config.state_dir = dir.path();
+  const base::Result<Lease> lease = Lease::take(dir / "balance.conf.lease", "/etc/balance/balance.conf");
+  ASSERT_TRUE(lease);
+  EXPECT_EQ(poolwatch_without_table(find_table(config, StateRoots{}, "boot")),
+            "begins (process " + std::to_string(getpid()) +
+                " holds the lease, and has made no table of this configuration yet)");
+}
+
 TEST(FindTable, TheFreshestIsTakenAndTheOtherNamed) {
   ScratchDir dir;
   const Config config = two_hosts();

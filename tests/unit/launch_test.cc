@@ -25,7 +25,8 @@ std::string stand_in(const ScratchDir& dir) {
   const std::string script =
       "#!/bin/sh\n"
       "fd=/proc/$$/fd\n"
-      "echo \"$# $1 $2 $3 proxy=$HTTP_PROXY in=$(readlink /proc/$$/cwd) 0=$(readlink $fd/0) 2=$(readlink $fd/2) "
+      "echo \"$# $1 $2 $3 $4 ${5##*/} proxy=$HTTP_PROXY in=$(readlink /proc/$$/cwd) 0=$(readlink $fd/0) 2=$(readlink "
+      "$fd/2) "
       "77=$(readlink $fd/77)\" >'" +
       (dir / "said") + "'\n";
   EXPECT_TRUE(base::write_file(dir / "poolwatch", script, 0755));
@@ -57,7 +58,8 @@ TEST(Launch, StartsItWithItsConfigurationAndNothingOfOurs) {
   unsetenv("HTTP_PROXY");
   ASSERT_TRUE(launch) << launch.error().what;
   EXPECT_EQ(*launch, Launch::started);
-  EXPECT_EQ(said(pipe->get()), "3 --config /c.conf --on-demand proxy= in=/ 0=/dev/null 2=/dev/null 77=\n");
+  EXPECT_EQ(said(pipe->get()),
+            "5 --config /c.conf --on-demand --log c.conf.log proxy= in=/ 0=/dev/null 2=/dev/null 77=\n");
 }
 
 TEST(Launch, HappensOnceASecondHoweverManyAsk) {
@@ -108,6 +110,18 @@ TEST(Launch, ItsProgramStandsBesideOurs) {
   const std::string path = poolwatch_beside_us();
   EXPECT_EQ(path.front(), '/');
   EXPECT_EQ(path.substr(path.rfind('/')), "/poolwatch");
+}
+
+TEST(Launch, SaysThatAnotherConfigurationOfTheSameBaseNameHasTheFiles) {
+  ScratchDir dir;
+  const StateFiles files = state_files(dir.path(), "/b/c.conf");
+  const base::Result<Lease> lease = Lease::take(files.lease, "/a/c.conf");
+  ASSERT_TRUE(lease);
+  const base::Result<Launch> launch = launch_poolwatch("/bin/true", "/b/c.conf", files, kNow);
+  ASSERT_FALSE(launch);
+  EXPECT_EQ(launch.error().what, files.lease +
+                                     ": is held for /a/c.conf, and /b/c.conf has the same base name; wanted another "
+                                     "state-dir or another name for one of the two");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <thread>
 
+#include "loadprobe/base/file.h"
 #include "tests/unit/scratch_dir.h"
 
 namespace balance {
@@ -34,6 +35,41 @@ TEST(Lease, OneHoldsItAndTheNextIsToldWho) {
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().fault, base::Fault::unavailable);
   EXPECT_EQ(second.error().what, (dir / "l") + ": the lease is held by process " + std::to_string(getpid()));
+}
+
+TEST(Lease, SaysForWhichConfigurationItIsHeld) {
+  ScratchDir dir;
+  const base::Result<Lease> first = Lease::take(dir / "l", "/srv/a b/balance.conf");
+  ASSERT_TRUE(first);
+  const LeaseState state = lease_state(dir / "l");
+  EXPECT_EQ(state.process, std::optional<long>(getpid()));
+  EXPECT_EQ(state.config, "/srv/a b/balance.conf");
+  const base::Result<Lease> second = Lease::take(dir / "l", "/srv/b/balance.conf");
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().what,
+            (dir / "l") + ": the lease is held by process " + std::to_string(getpid()) + " for /srv/a b/balance.conf");
+}
+
+TEST(Lease, TwoConfigurationsOfOneBaseNameAreAConflictAndSayWhatToDo) {
+  ScratchDir dir;
+  const StateFiles files = state_files(dir.path(), "/b/balance.conf");
+  const LeaseState held{Holding::held, 7, "/a/balance.conf"};
+  EXPECT_EQ(
+      conflict(held, files, "/b/balance.conf"),
+      (dir / "balance.conf.lease") +
+          ": is held for /a/balance.conf, and /b/balance.conf has the same base name; wanted another state-dir or "
+          "another name for one of the two");
+  EXPECT_EQ(conflict(held, files, "/a/balance.conf"), std::nullopt);
+  EXPECT_EQ(conflict(LeaseState{Holding::free, 7, "/a/balance.conf"}, files, "/b/balance.conf"), std::nullopt);
+  EXPECT_EQ(conflict(LeaseState{Holding::held, 7, ""}, files, "/b/balance.conf"), std::nullopt);
+}
+
+TEST(Lease, TwoNamesOfOneConfigurationAreNoConflict) {
+  ScratchDir dir;
+  ASSERT_TRUE(base::write_file(dir / "balance.conf", "", 0644));
+  ASSERT_EQ(symlink((dir / "balance.conf").c_str(), (dir / "link").c_str()), 0);
+  const LeaseState held{Holding::held, 7, dir / "link"};
+  EXPECT_EQ(conflict(held, state_files(dir.path(), dir / "link"), dir / "balance.conf"), std::nullopt);
 }
 
 TEST(Lease, IsFreeAgainWhenItsHolderIsKilled) {
