@@ -15,6 +15,8 @@ function floor_of(path,   base) {
   if (base ~ /^balance\/ground\//) return 1
   if (base ~ /^balance\/forms\/(child|files|command)$/) return 3
   if (base ~ /^balance\/forms\//) return 1
+  if (base ~ /^balance\/perl\/command$/) return 3
+  if (base ~ /^balance\/perl\//) return 1
   if (base ~ /^balance\/pool\//) return 2
   if (base ~ /^balance\//) return 3
   if (base ~ /^loadprobe\/base\/(result|time|text|settings|network)$/) return 1
@@ -50,7 +52,7 @@ find balance loadprobe -name '*.h' -o -name '*.cc' | sort | xargs awk -v pure="$
 
 # Floors 1 and 2 in the objects: no clock, chance, environment, file, socket or logger.
 forbidden='^(open|open64|openat|fopen|fopen64|read|write|close|stat|fstat|socket|connect|bind|send|recv|sendto|recvfrom|poll|select|getenv|secure_getenv|setenv|time|clock|clock_gettime|gettimeofday|nanosleep|usleep|sleep|rand|random|drand48|getrandom|getaddrinfo|gethostbyname|fork|execv|execve|system|syslog|printf|puts|fprintf|perror|std::chrono::_V2::(steady|system)_clock::now|std::random_device|std::cerr|std::cout|std::clog|base::log|base::now|base::random_bits|base::read_file)([@(:]|$)'
-for object in $(find balance/ground balance/pool balance/forms loadprobe -name '*.cc' | sort); do
+for object in $(find balance/ground balance/pool balance/forms balance/perl loadprobe -name '*.cc' | sort); do
   floor=$(awk -v pure="$pure" -v path="$object" "$floor_of"' BEGIN { print floor_of(path) }')
   [ "$floor" -le 2 ] || continue
   [ -f "$build/${object%.cc}.o" ] || { echo "$object: not built in $build" >> "$faults"; continue; }

@@ -17,9 +17,9 @@ namespace po = boost::program_options;
 constexpr std::array<std::string_view, 9> kVerbs{"status", "explain", "check", "list", "weight",
                                                  "reset",  "drain",   "off",   "ready"};
 // Read by itself, before this command line: see usage_text().
-constexpr std::string_view kForms = "forms";
+constexpr std::array<std::string_view, 2> kTools{"forms", "import"};
 constexpr std::string_view kWantedVerbs =
-    "wanted status, explain, check, list, weight, reset, drain, off, ready or forms";
+    "wanted status, explain, check, list, weight, reset, drain, off, ready, forms or import";
 constexpr base::Seconds kRedraw{2};
 
 base::Error usage(const std::string& what) { return base::Error{base::Fault::usage, what}; }
@@ -182,9 +182,11 @@ base::Result<Verb> verb_named(const std::string& word) {
   for (std::size_t i = 0; i < kVerbs.size(); ++i) {
     if (word == kVerbs[i]) return kMeaning[i];
   }
-  if (word == kForms) return usage("forms reads no configuration; wanted it as the first word");
+  for (const std::string_view tool : kTools) {
+    if (word == tool) return usage(word + " reads no configuration; wanted it as the first word");
+  }
   std::vector<std::string_view> known(kVerbs.begin(), kVerbs.end());
-  known.push_back(kForms);
+  known.insert(known.end(), kTools.begin(), kTools.end());
   const std::string near = base::nearest(word, known);
   return usage("unknown command '" + base::escaped(word) + "'; " +
                (near.empty() ? std::string(kWantedVerbs) : "the nearest known one is '" + near + "'"));
@@ -256,7 +258,8 @@ std::string usage_text() {
           "       balancectl [--config FILE] drain|off HOST... [--reason TEXT] [--for DURATION] [--wait]\n"
           "       balancectl [--config FILE] ready HOST... [--reason TEXT]\n"
           "       balancectl forms --to URL [--dry-run] [-r] [--match PATTERN]... [--host NAME]... FILE...\n"
-          "                  (see balancectl forms --help)\n\n"
+          "                  (see balancectl forms --help)\n"
+          "       balancectl import FILE\n\n"
        << general_options() << "\n"
        << status_options() << "\n"
        << explain_options() << "\n"

@@ -103,11 +103,12 @@ TEST(CommandLine, WhatIsWrongWithAWeightOrADutyIsNamed) {
 }
 
 TEST(CommandLine, WhatIsWrongIsNamed) {
-  EXPECT_EQ(refused({}), "no command; wanted status, explain, check, list, weight, reset, drain, off, ready or forms");
+  EXPECT_EQ(refused({}),
+            "no command; wanted status, explain, check, list, weight, reset, drain, off, ready, forms or import");
   EXPECT_EQ(refused({"stauts"}), "unknown command 'stauts'; the nearest known one is 'status'");
   EXPECT_EQ(refused({"frobnicate"}),
-            "unknown command 'frobnicate'; wanted status, explain, check, list, weight, reset, drain, off, ready or "
-            "forms");
+            "unknown command 'frobnicate'; wanted status, explain, check, list, weight, reset, drain, off, ready, "
+            "forms or import");
   EXPECT_EQ(refused({"from"}), "unknown command 'from'; the nearest known one is 'forms'");
   EXPECT_EQ(refused({"--config", "a.conf", "forms"}), "forms reads no configuration; wanted it as the first word");
   EXPECT_EQ(refused({"list", "more"}), "'more' is one word too many");
