@@ -9,6 +9,9 @@ mandir     ?= $(prefix)/share/man
 docdir     ?= $(prefix)/share/doc/mapbalance
 completionsdir ?= $(prefix)/share/bash-completion/completions
 cgibindir  ?= $(prefix)/lib/cgi-bin
+unitdir    ?= $(prefix)/lib/systemd/system
+sysusersdir ?= $(prefix)/lib/sysusers.d
+tmpfilesdir ?= $(prefix)/lib/tmpfiles.d
 BUILD      ?= build
 INSTALL    ?= install
 CXXFLAGS   ?= -O2 -g
@@ -27,9 +30,9 @@ LINK    = $(QUIET)$(CXX) -pthread $(CXXFLAGS) $(SANITIZE) $(LDFLAGS) $(STATIC) -
 QUIET   = $(if $(V),,@echo '  $@';)
 
 # One archive a room, listed from the top floor down: the linker takes from each only what a program needs.
-rooms  := balance/ctl balance/forms balance/relay balance/front balance/watch balance/table balance/pool balance/ground loadprobe loadprobe/base
+rooms  := balance/ctl balance/forms balance/perl balance/relay balance/front balance/watch balance/table balance/pool balance/ground loadprobe loadprobe/base
 archive = $(patsubst %,$(BUILD)/lib/%.a,$(subst /,-,$(1)))
-sources = $(filter-out %_main.cc,$(wildcard $(1)/*.cc))
+sources = $(filter-out %_main.cc,$(sort $(wildcard $(1)/*.cc)))
 objs    = $(patsubst %.cc,$(BUILD)/%.o,$(1))
 
 programs := $(addprefix $(BUILD)/bin/,balance balance-relay poolwatch loadprobe balancectl)
@@ -42,9 +45,10 @@ pages    := $(patsubst templates/reply/%,$(BUILD)/gen/reply/%.inc,$(wildcard tem
 .PHONY: all FORCE
 all: $(programs)  ## build the programs into build/bin
 
+# PWD is what the compiler writes down as the folder of the build: as it is, another folder gives the same bits.
 $(BUILD)/%.o: %.cc $(BUILD)/flags | $(pages)
 	@mkdir -p $(@D)
-	$(QUIET)$(COMPILE) $(UNHURRIED) -MMD -MP -c -o $@ $<
+	$(QUIET)PWD=/proc/self/cwd $(COMPILE) $(UNHURRIED) -MMD -MP -c -o $@ $<
 # Unit tests take longer to compile than to run: without optimizing, a third of the time.
 $(BUILD)/tests/unit/%.o: UNHURRIED = -O0 -g1
 $(BUILD)/flags: FORCE  # changes only when the command does, so new flags rebuild
@@ -55,7 +59,7 @@ $(BUILD)/gen/reply/%.inc: templates/reply/%
 
 define room
 $(call archive,$(1)): $(call objs,$(call sources,$(1)))
-	@mkdir -p $$(@D); $$(RM) $$@; $$(AR) rcs $$@ $$^
+	@mkdir -p $$(@D); $$(RM) $$@; $$(AR) rcsD $$@ $$^
 endef
 $(foreach r,$(rooms),$(eval $(call room,$(r))))
 
@@ -69,7 +73,7 @@ $(BUILD)/bin/balance-relay: $(BUILD)/balance/balance_relay_main.o $(call archive
 $(BUILD)/bin/balance-relay: LDLIBS += -lfcgi -lcurl $(BOOST)
 $(BUILD)/bin/poolwatch:  $(BUILD)/balance/poolwatch_main.o  $(call archive,balance/watch balance/table balance/pool balance/ground loadprobe loadprobe/base)
 $(BUILD)/bin/poolwatch:  LDLIBS += -lcurl $(BOOST)
-$(BUILD)/bin/balancectl: $(BUILD)/balance/balancectl_main.o $(call archive,balance/ctl balance/forms balance/table balance/pool balance/ground loadprobe loadprobe/base)
+$(BUILD)/bin/balancectl: $(BUILD)/balance/balancectl_main.o $(call archive,balance/ctl balance/forms balance/perl balance/table balance/pool balance/ground loadprobe loadprobe/base)
 $(BUILD)/bin/balancectl: LDLIBS += -lgumbo $(BOOST)
 $(BUILD)/bin/loadprobe:  $(BUILD)/loadprobe/loadprobe_main.o $(call archive,loadprobe loadprobe/base)
 $(BUILD)/bin/loadprobe:  LDLIBS += -lmicrohttpd $(BOOST)
@@ -91,7 +95,7 @@ $(BUILD)/tests/bench/starts $(BUILD)/tests/bench/choice:
 	@mkdir -p $(@D)
 	$(LINK)
 fuzzers := $(patsubst %.cc,$(BUILD)/%,$(wildcard tests/fuzz/*.cc))
-$(fuzzers): $(BUILD)/%: $(BUILD)/%.o $(call archive,balance/front balance/table balance/pool balance/ground loadprobe loadprobe/base)
+$(fuzzers): $(BUILD)/%: $(BUILD)/%.o $(call archive,balance/perl balance/front balance/table balance/pool balance/ground loadprobe loadprobe/base)
 $(fuzzers): LDLIBS += -fsanitize=fuzzer $(BOOST)
 $(programs) $(fuzzers) $(BUILD)/tests/unit_tests $(BUILD)/tests/policy_stdio:
 	@mkdir -p $(@D)
@@ -150,7 +154,7 @@ $(BUILD)/clients/installed: tests/clients/package.json
 bench: deps  ## what it costs: ratios and shares, beside what is wanted of them
 	$(MAKE) $(JOBS) all $(benches)
 	BUILD=$(BUILD) python3 -B tests/bench/bench.py; status=$$?; BUILD=$(BUILD) python3 -B tests/bench/relay_bench.py && exit $$status
-full: test lint check-asan check-tsan fuzz  ## everything, by hand
+full: test lint check-asan check-tsan fuzz check-clang check-reproducible check-package  ## everything, by hand
 	tests/fresh_debian.sh
 
 # --- lint ---
@@ -174,25 +178,66 @@ check-format:
 	clang-format --dry-run --Werror $(formatted)
 
 # --- installation ---
+# Files for other programs name the places of the default prefix; installed, they name those where things went.
+localized = sed -e 's|/usr/local/etc/|$(sysconfdir)/|g' -e 's|/usr/local/libexec/|$(libexecdir)/|g' -e 's|/usr/local/lib/cgi-bin/|$(cgibindir)/|g' \
+  -e 's|/usr/local/sbin/|$(sbindir)/|g' -e 's|/usr/local/bin/|$(bindir)/|g' -e 's|/usr/local/share/doc/mapbalance/|$(docdir)/|g'
+units     := $(wildcard etc/systemd/*.service etc/systemd/*.socket)
+web_servers := apache nginx lighttpd
+# NAME:FOLDER of what is copied with its paths made right.
+copied    := $(foreach w,$(web_servers),$(foreach f,$(wildcard etc/$(w)/*.conf),$(f):$(docdir)/$(w))) $(foreach f,$(units),$(f):$(unitdir)) $(foreach f,$(wildcard man/*.5),$(f):$(mandir)/man5) \
+  $(foreach f,$(wildcard man/*.8),$(f):$(mandir)/man8) etc/completions/balancectl:$(completionsdir) README.md:$(docdir) LICENSE:$(docdir)
+configurations := balance.conf loadprobe.conf
 install: all  ## into DESTDIR$(prefix); an existing configuration is never overwritten
-	$(INSTALL) -d $(addprefix $(DESTDIR),$(libexecdir) $(bindir) $(sbindir) $(cgibindir) $(sysconfdir)/balance $(docdir) $(completionsdir) $(mandir)/man5 $(mandir)/man8)
+	$(INSTALL) -d $(addprefix $(DESTDIR),$(sort $(libexecdir) $(bindir) $(sbindir) $(cgibindir) $(sysconfdir)/balance $(sysusersdir) $(tmpfilesdir) \
+	  $(foreach c,$(copied),$(lastword $(subst :, ,$(c))))))
 	$(INSTALL) -m 755 $(addprefix $(BUILD)/bin/,balance balance-relay poolwatch) $(DESTDIR)$(libexecdir)
 	$(INSTALL) -m 755 $(BUILD)/bin/loadprobe $(DESTDIR)$(sbindir)
 	$(INSTALL) -m 755 $(BUILD)/bin/balancectl $(DESTDIR)$(bindir)
 	ln -sf $(libexecdir)/balance $(DESTDIR)$(cgibindir)/balance
-	for f in balance.conf loadprobe.conf; do \
-	  test -e $(DESTDIR)$(sysconfdir)/balance/$$f || $(INSTALL) -m 644 etc/$$f $(DESTDIR)$(sysconfdir)/balance/$$f; done
-	$(INSTALL) -m 644 man/*.5 $(DESTDIR)$(mandir)/man5
-	$(INSTALL) -m 644 man/*.8 $(DESTDIR)$(mandir)/man8
-	$(INSTALL) -m 644 etc/completions/balancectl $(DESTDIR)$(completionsdir)
-	$(INSTALL) -m 644 README.md LICENSE $(DESTDIR)$(docdir)
-uninstall:  ## mirror of install; configuration files stay
+	set -e; for c in $(copied); do f=$${c%%:*}; to=$(DESTDIR)$${c#*:}/$${f##*/}; $(localized) $$f > "$$to"; chmod 644 "$$to"; done
+	$(INSTALL) -m 644 etc/systemd/mapbalance.sysusers $(DESTDIR)$(sysusersdir)/mapbalance.conf
+	$(INSTALL) -m 644 etc/systemd/mapbalance.tmpfiles $(DESTDIR)$(tmpfilesdir)/mapbalance.conf
+	set -e; for f in $(configurations); do to=$(DESTDIR)$(sysconfdir)/balance/$$f; test -e "$$to" || $(INSTALL) -m 644 etc/$$f "$$to"; done
+uninstall:  ## mirror of install; configuration files that were changed stay
 	$(RM) $(addprefix $(DESTDIR)$(libexecdir)/,balance balance-relay poolwatch) $(DESTDIR)$(sbindir)/loadprobe $(DESTDIR)$(bindir)/balancectl \
-	  $(DESTDIR)$(completionsdir)/balancectl $(DESTDIR)$(cgibindir)/balance $(addprefix $(DESTDIR)$(mandir)/man5/,$(notdir $(wildcard man/*.5))) \
-	  $(addprefix $(DESTDIR)$(mandir)/man8/,$(notdir $(wildcard man/*.8))) $(addprefix $(DESTDIR)$(docdir)/,README.md LICENSE)
+	  $(DESTDIR)$(cgibindir)/balance $(DESTDIR)$(sysusersdir)/mapbalance.conf $(DESTDIR)$(tmpfilesdir)/mapbalance.conf \
+	  $(foreach c,$(copied),$(DESTDIR)$(lastword $(subst :, ,$(c)))/$(notdir $(firstword $(subst :, ,$(c)))))
+	for f in $(configurations); do cmp -s etc/$$f $(DESTDIR)$(sysconfdir)/balance/$$f && $(RM) $(DESTDIR)$(sysconfdir)/balance/$$f; done; true
+	rmdir $(addprefix $(DESTDIR)$(docdir)/,$(web_servers)) 2>/dev/null; rmdir $(DESTDIR)$(docdir) $(DESTDIR)$(sysconfdir)/balance 2>/dev/null; true
+test-install: $(if $(wildcard $(BUILD)/bin/balancectl),,all)  ## what make install, uninstall and dist do, the units, and that a build is the same in another folder
+	BUILD=$(BUILD) python3 -B tests/install_test.py
+.PHONY: test-install dist deb check-package check-clang check-reproducible
+
+# --- packages ---
+release := mapbalance-$(VERSION)
+# The date of the last change in every file of the archive, so that the same commit gives the same archive.
+dist:  ## build/mapbalance-VERSION.tar.gz of what is committed; it builds and tests without git
+	@mkdir -p $(BUILD)
+	if git rev-parse --git-dir > /dev/null 2>&1; then git archive --format=tar --prefix=$(release)/ HEAD; else \
+	  tar --sort=name --owner=0 --group=0 --numeric-owner --exclude=./$(BUILD) --transform='s|^\.|$(release)|' -c .; fi | gzip -9n > $(BUILD)/$(release).tar.gz
+	@echo $(BUILD)/$(release).tar.gz
+deb:  ## build/deb/*.deb: loadprobe for every map host, mapbalance for the balancer; lintian looks at them
+	tests/deps.sh package
+	$(RM) -r $(BUILD)/deb
+	$(MAKE) dist
+	mkdir -p $(BUILD)/deb
+	tar -C $(BUILD)/deb -xf $(BUILD)/$(release).tar.gz
+	cp -r $(BUILD)/deb/$(release)/etc/debian $(BUILD)/deb/$(release)/debian
+	cd $(BUILD)/deb/$(release) && env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL DEB_BUILD_OPTIONS='$(DEB_BUILD_OPTIONS)' dpkg-buildpackage -b -us -uc
+	lintian --fail-on error $(BUILD)/deb/*.changes
+# The tests of a package's build are those that 'make test' has; DEB_BUILD_OPTIONS= runs them there too.
+DEB_BUILD_OPTIONS ?= nocheck parallel=$(shell nproc)
+check-clang:  ## build everything with clang++, without a warning
+	$(MAKE) $(JOBS) all BUILD=build/clang CXX=clang++ WERROR=-Werror
+check-reproducible: dist  ## build twice, in two folders, and compare every bit of the programs
+	$(RM) -r $(BUILD)/twice && mkdir -p $(BUILD)/twice/1 $(BUILD)/twice/another/2
+	for folder in 1 another/2; do tar -C $(BUILD)/twice/$$folder -xf $(BUILD)/$(release).tar.gz && $(MAKE) -C $(BUILD)/twice/$$folder/$(release) $(JOBS) all BUILD=build || exit 1; done
+	cd $(BUILD)/twice/1/$(release)/build/bin && sha256sum * | (cd ../../../../another/2/$(release)/build/bin && sha256sum -c)
+check-package: deb  ## install the packages in a fresh Debian, draw a map through the balancer, purge, look for what is left
+	tests/fresh_package.sh $(BUILD)/deb
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 16
 clean:  ## remove what was built
 	$(RM) -r build
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/balance $(BUILD)/loadprobe $(BUILD)/tests -type f -name '*.d' 2>/dev/null)

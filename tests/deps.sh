@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Installs the Debian 12 packages that are missing; lists them first. An installed server does not start by it.
-# Usage: deps.sh demo|full|clients|qgis      demo: to build and to run `make demo`; full: also all tests and lint;
-#                                            clients: what `make test-clients` drives; qgis: what `make clients-qgis` does
+# Usage: deps.sh demo|full|clients|qgis|package      demo: to build and to run `make demo`; full: also all tests and lint;
+#                                            clients: what `make test-clients` drives; qgis: what `make clients-qgis` does;
+#                                            package: what `make deb` needs
 # Exit status: 0 all there, 1 an installation failed, 2 something is missing and this is not root (what to do is said)
 set -eu -o pipefail
 
@@ -13,13 +14,16 @@ full=("${demo[@]}" apache2 chromium chromium-driver clang clang-format clang-tid
 clients=("${demo[@]}" apache2 chromium chromium-driver curl gdal-bin lighttpd mapcache-cgi mapcache-tools mapproxy nodejs
   python3-owslib python3-pil python3-requests wget)
 command -v npm > /dev/null || clients+=(npm)  # some packages of nodejs bring it
+package=(build-essential debhelper fakeroot libboost-program-options-dev libcurl4-openssl-dev libfcgi-dev libgtest-dev libgumbo-dev
+  libmicrohttpd-dev lintian)
 case ${1:-} in
   demo) wanted=("${demo[@]}") ;;
   full) wanted=("${full[@]}") ;;
   clients) wanted=("${clients[@]}") ;;
   qgis) wanted=("${demo[@]}" apache2 lighttpd python3-pil python3-qgis) ;;
+  package) wanted=("${package[@]}") ;;
   *)
-    echo "usage: deps.sh demo|full|clients|qgis" >&2
+    echo "usage: deps.sh demo|full|clients|qgis|package" >&2
     exit 2
     ;;
 esac
