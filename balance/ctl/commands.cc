@@ -81,7 +81,8 @@ Look look(const Config& config, Form form, const PoolView* earlier) {
   if (!search.found) return look_without_table(config, search, form);
   const base::Seconds wall = base::wall_time();
   const HandView by_hand = hand_view(hand_files(config, search.found->files), config, wall);
-  PoolView view = view_of(config, search.found->table, by_hand, earlier, base::now());
+  const std::optional<Table> clients = clients_beside(*search.found, config, base::boot_id());
+  PoolView view = view_of(config, search.found->table, by_hand, earlier, base::now(), clients ? &*clients : nullptr);
   view.table = search.found->files.table;
   view.lease = lease_state(search.found->files.lease);
   view.other_tables = search.others;
@@ -141,9 +142,11 @@ int explain_one(const Command& command, const Config& config) {
   const Table* const table = search.found ? &search.found->table : nullptr;
   const HandFiles files =
       hand_files(config, search.found ? search.found->files : state_files(search.directory, config.file));
+  const std::optional<Table> clients =
+      search.found ? clients_beside(*search.found, config, base::boot_id()) : std::nullopt;
   const base::Result<Explanation> explanation =
       explain(command.inquiry, config, table, hand_view(files, config, base::wall_time()), kept_hosts(files, config),
-              base::now(), Draw{base::random_bits()});
+              base::now(), Draw{base::random_bits()}, clients ? &*clients : nullptr);
   if (!explanation) return fail(explanation.error());
   std::cout << "table      " << (search.found ? search.found->files.table : "none: " + why_none(search)) << "\n"
             << explanation->text;

@@ -10,6 +10,7 @@
 #include "balance/ground/request.h"
 #include "balance/pool/decision.h"
 #include "balance/pool/policy.h"
+#include "balance/table/affinity.h"
 #include "loadprobe/base/text.h"
 
 namespace balance {
@@ -76,6 +77,8 @@ std::string action_text(const Plan& plan) {
       return "redirect with 302";
     case Action::redirect_307:
       return "redirect with 307: method and body stay";
+    case Action::redirect_locally:
+      return "local redirect";
     case Action::relay:
       return "relay";
     case Action::accel:
@@ -96,6 +99,10 @@ std::string reason_text(Reason reason) {
       return "drawn by weight; another time it may be another";
     case Reason::client:
       return "this client's page came from it";
+    case Reason::sticky:
+      return "this client stays with it";
+    case Reason::hashed:
+      return "the first in this client's own order of hosts that has not far more to do than the others";
     case Reason::backup:
       return "no serving host is usable; it is a backup";
     case Reason::silent:
@@ -170,6 +177,65 @@ std::string choice_lines(const Decision& decision, const Config& config) {
   return choice.hosts.size() > 1 ? text + "\n" : text;
 }
 
+// Why no redirect leads to the host, or to any, with the setting to see.
+std::string hindrance_lines(const Request& request, const Decision& decision, const Config& config) {
+  std::vector<Target> met;
+  for (std::size_t i = 0; i < config.hosts.size(); ++i) {
+    if (decision.host && *decision.host != i) continue;
+    const Target target = target_of(request, config.hosts[i], config);
+    if (target != Target::fit && std::ranges::find(met, target) == met.end()) met.push_back(target);
+  }
+  std::string text;
+  for (const Target target : met) {
+    switch (target) {
+      case Target::fit:
+        break;
+      case Target::inside_only:
+        text += "no redirect: it has no public URL (inside-only)\n";
+        break;
+      case Target::downgrade:
+        text += "no redirect: the client is on https and the URL is http; see the setting allow-downgrade\n";
+        break;
+      case Target::loop:
+        text += "no redirect: it is this balancer itself\n";
+        break;
+      case Target::failed:
+        text += "no redirect: it has just failed this request\n";
+        break;
+    }
+  }
+  return text;
+}
+
+// Only where redirects were wanted is it of interest why there is none.
+std::string why_not_redirected(const Request& request, const Plan& plan, const Decision& decision,
+                               const Config& config) {
+  if (plan.action == Action::relay || plan.action == Action::accel ||
+      (decision.host && decision.plan.action != Action::relay))
+    return "";
+  return hindrance_lines(request, decision, config);
+}
+
+std::string local_lines(const Request& request, const Decision& decision, const Config& config) {
+  if (!config.local || decision.host != config.local->host || is_relay(decision)) return "";
+  Request here = request;
+  here.may_stay_here = request.method == Method::get || request.method == Method::head;
+  if (!stays_here(here, config.hosts[*decision.host], config)) return "";
+  return "local      as a CGI program of Apache or lighttpd: no redirect, the web server itself answers with " +
+         base::escaped(local_redirect(here, config).headers.front().second, kShownBytes * 4) + "\n";
+}
+
+std::string sticky_lines(const Inquiry& inquiry, const Config& config, const std::optional<Bond>& bond) {
+  if (config.sticky.kind == Sticky::none) return "";
+  if (bond && bond->left) {
+    return "sticky     " + config.hosts[bond->host].name + ", " + age_text(bond->left) + " left\n";
+  }
+  if (bond) return "sticky     " + config.hosts[bond->host].name + ", by its cookie\n";
+  if (config.sticky.kind != Sticky::cookie) return "sticky     nothing is known of this client\n";
+  const bool has_ours = inquiry.cookie.find(kOwnCookie) != std::string::npos;
+  return "sticky     " + std::string(has_ours ? "its cookie names no host of ours" : "it has no cookie of ours") + "\n";
+}
+
 int status_of(const Decision& decision) { return is_relay(decision) ? 200 : decision.reply.status; }
 
 // Of a relay the host itself says the rest.
@@ -212,7 +278,12 @@ std::string reply_lines(const Request& request, const Decision& decision, const 
 }  // namespace
 
 base::Result<Explanation> explain(const Inquiry& asked, const Config& config, const Table* table,
-                                  const HandView& by_hand, const std::vector<ByHand>& kept, Instant now, Draw draw) {
+                                  const HandView& by_hand, const std::vector<ByHand>& kept, Instant now, Draw draw,
+                                  const Table* clients) {
+  if (!base::parse_address(asked.client)) {
+    return base::Error{base::Fault::usage, "explain: --client is '" + base::escaped(asked.client) +
+                                               "'; wanted an IPv4 or IPv6 address, such as 192.0.2.7"};
+  }
   const std::string script = config.public_url ? config.public_url->path : config.script;
   const base::Result<Inquiry> inquiry = with_url_taken_apart(asked, script);
   if (!inquiry) return inquiry.error();
@@ -231,13 +302,17 @@ base::Result<Explanation> explain(const Inquiry& asked, const Config& config, co
     const Decision decision = decide_without_host(*request, config, plan);
     return Explanation{text + reply_lines(*request, decision, config), status_of(decision)};
   }
+  const std::optional<Bond> bond = bond_of(*request, config, table, clients, now);
+  text += sticky_lines(*inquiry, config, bond);
   if (table == nullptr) {
     const Decision decision = decide_by_weight(*request, config, plan, draw, kept, now);
     return Explanation{text + "chosen     by weight: there is no table\n" + choice_lines(decision, config) +
-                           reply_lines(*request, decision, config),
+                           why_not_redirected(*request, plan, decision, config) +
+                           reply_lines(*request, decision, config) + local_lines(*request, decision, config),
                        status_of(decision)};
   }
-  const Snapshot snapshot = snapshot_for(*request, config, plan, *table, now, draw);
+  const Snapshot snapshot =
+      snapshot_for(*request, config, plan, *table, now, draw, bond ? std::optional(bond->host) : std::nullopt);
   const Decision decision = decide(*request, config, plan, snapshot, draw);
   text += "chosen     " + believed(snapshot, table->pool().value_or(PoolStanding{})) + "\n";
   if (snapshot.preferred && *snapshot.preferred < config.hosts.size()) {
@@ -249,7 +324,8 @@ base::Result<Explanation> explain(const Inquiry& asked, const Config& config, co
   }
   text += duty_lines(view_of(config, *table, by_hand, nullptr, now));
   text += "\n" + host_lines(*request, config, plan, *table, snapshot, decision.choice) + "\n";
-  text += choice_lines(decision, config) + reply_lines(*request, decision, config);
+  text += choice_lines(decision, config) + why_not_redirected(*request, plan, decision, config) +
+          reply_lines(*request, decision, config) + local_lines(*request, decision, config);
   return Explanation{std::move(text), status_of(decision)};
 }
 

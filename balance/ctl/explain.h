@@ -33,10 +33,12 @@ struct Explanation {
   int status = 0;  // that the client would get; 200 for a relay
 };
 
-// `table` null: as `balance` without one; then `kept` is what was set by hand, by host. Errors (Fault::usage): an
-// inquiry that is no request. `by_hand`: what was set by hand, as the file has it.
+// `table` null: as `balance` without one; then `kept` is what was set by hand, by host. `clients`: of sticky =
+// client-wild, may be null. Errors (Fault::usage): an inquiry that is no request. `by_hand`: what was set by hand, as
+// the file has it.
 base::Result<Explanation> explain(const Inquiry& inquiry, const Config& config, const Table* table,
-                                  const HandView& by_hand, const std::vector<ByHand>& kept, Instant now, Draw draw);
+                                  const HandView& by_hand, const std::vector<ByHand>& kept, Instant now, Draw draw,
+                                  const Table* clients = nullptr);
 inline base::Result<Explanation> explain(const Inquiry& inquiry, const Config& config, const Table* table, Instant now,
                                          Draw draw) {
   return explain(inquiry, config, table, HandView{}, {}, now, draw);

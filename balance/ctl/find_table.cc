@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "balance/table/affinity.h"
 #include "loadprobe/base/fd.h"
 
 namespace balance {
@@ -39,6 +40,13 @@ TableSearch find_table(const Config& config, const StateRoots& roots, const std:
     search.refusals.push_back(base::system_error("cannot look at " + first.table).what);
   }
   return search;
+}
+
+std::optional<Table> clients_beside(const FoundTable& found, const Config& config, const std::string& boot_id) {
+  if (config.sticky.kind != Sticky::client_wild) return std::nullopt;
+  base::Result<Table> clients = open_clients(found.files, config, boot_id, Access::read_only);
+  if (!clients) return std::nullopt;
+  return *std::move(clients);
 }
 
 std::string why_none(const TableSearch& search) {

@@ -32,6 +32,9 @@ struct TableSearch {
 // Looks everywhere this user may: as root also where other users' processes keep theirs.
 TableSearch find_table(const Config& config, const StateRoots& roots, const std::string& boot_id);
 
+// The entries of sticky = client-wild beside a table; nothing where there are none, or none that we can read.
+std::optional<Table> clients_beside(const FoundTable& found, const Config& config, const std::string& boot_id);
+
 // One sentence for people who have no table: what was looked at and what was wrong with it.
 std::string why_none(const TableSearch& search);
 // And what that says of poolwatch.

@@ -8,6 +8,8 @@
 #include "balance/ctl/columns.h"
 #include "balance/pool/prediction.h"
 #include "balance/pool/snapshot.h"
+#include "balance/table/affinity.h"
+#include "loadprobe/base/text.h"
 
 namespace balance {
 namespace {
@@ -120,6 +122,21 @@ std::string pool_text(const PoolView& view) {
          rounded(view.mean_service_seconds, Digits{3}) + "s";
 }
 
+std::string sticky_text(const PoolView& view) {
+  if (view.sticky == Sticky::none) return "";
+  std::string text = "sticky     " + std::string(name_of(view.sticky)) + ", for " + base::to_text(view.sticky_timeout) +
+                     " after the last request";
+  std::size_t all = 0;
+  std::string by_host;
+  for (const HostView& host : view.hosts) {
+    if (!host.clients || *host.clients == 0) continue;
+    all += *host.clients;
+    by_host += (by_host.empty() ? ": " : ", ") + host.name + " " + std::to_string(*host.clients);
+  }
+  if (is_by_address(view.sticky)) text += "; " + std::to_string(all) + (all == 1 ? " client" : " clients") + by_host;
+  return text + "\n";
+}
+
 std::string hex(std::uint64_t number) {
   std::string text(16, '0');
   std::array<char, 16> digits{};
@@ -146,8 +163,10 @@ std::string host_json(const HostView& host) {
          ", \"background\": " + json_number(standing.background) + ", \"predicted\": " + json_number(host.predicted) +
          ", \"mean_service_seconds\": " + json_number(standing.mean_service_seconds) +
          ", \"in_flight\": " + std::to_string(host.in_flight) + ", \"dispatches\": " + std::to_string(host.dispatches) +
-         ", \"share\": " + json_number(host.share) + ", \"web\": " + json_string(name_of(standing.web)) +
-         ", \"age_seconds\": " + json_number(age) + ", \"cause\": " + json_string(standing.cause) + "}";
+         ", \"share\": " + json_number(host.share) +
+         ", \"clients\": " + (host.clients ? std::to_string(*host.clients) : "null") +
+         ", \"web\": " + json_string(name_of(standing.web)) + ", \"age_seconds\": " + json_number(age) +
+         ", \"cause\": " + json_string(standing.cause) + "}";
 }
 
 }  // namespace
@@ -230,7 +249,7 @@ std::string to_json(const HandView& view) {
 }
 
 PoolView view_of(const Config& config, const Table& table, const HandView& by_hand, const PoolView* earlier,
-                 Instant now) {
+                 Instant now, const Table* clients) {
   const PoolStanding pool = table.pool().value_or(PoolStanding{});
   PoolView view;
   view.config = config.file;
@@ -249,6 +268,10 @@ PoolView view_of(const Config& config, const Table& table, const HandView& by_ha
     view.hosts.push_back(host_view(config, i, table, pool, by_hand, now));
   }
   fill_shares(view, earlier);
+  view.sticky = config.sticky.kind;
+  view.sticky_timeout = config.sticky.timeout;
+  const std::vector<std::size_t> stay = sticky_clients(config, table, clients, now);
+  for (std::size_t i = 0; i < stay.size(); ++i) view.hosts[i].clients = stay[i];
   return view;
 }
 
@@ -288,6 +311,7 @@ std::string to_text(const PoolView& view) {
   text += "poolwatch  " + poolwatch_text(view) + "\n";
   text += "pool       " + pool_text(view) + "\n";
   if (view.since) text += "           (shares of the last " + age_text(view.since) + ")\n";
+  text += sticky_text(view);
   return text + "\n" + columns.to_text();
 }
 
@@ -305,6 +329,8 @@ std::string to_json(const PoolView& view) {
       "},\n \"panic\": " + (view.panic ? "true" : "false") + ", \"web_only\": " + (view.web_only ? "true" : "false") +
       ", \"share_of_dispatches\": " + json_number(view.share) +
       ", \"mean_service_seconds\": " + json_number(view.mean_service_seconds) +
+      ", \"sticky\": " + json_string(name_of(view.sticky)) +
+      ", \"sticky_timeout_seconds\": " + json_number(view.sticky_timeout.count()) +
       ", \"shares_since_seconds\": " + seconds(view.since) + ",\n \"by_hand\": " + to_json(view.by_hand) +
       ",\n \"hosts\": [";
   for (std::size_t i = 0; i < view.hosts.size(); ++i) {

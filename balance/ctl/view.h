@@ -39,8 +39,9 @@ struct HostView {
   double predicted = 0;         // requests in progress, drained to now
   std::uint32_t in_flight = 0;  // relayed requests
   std::uint64_t dispatches = 0;
-  double share = 0;            // 0 to 1, of the dispatches since the earlier view, or of all
-  std::optional<Seconds> age;  // of the last report
+  double share = 0;                    // 0 to 1, of the dispatches since the earlier view, or of all
+  std::optional<Seconds> age;          // of the last report
+  std::optional<std::size_t> clients;  // that stay with it; nothing unless they are sticky by address
 };
 
 // What was set by hand, as the file that keeps it says.
@@ -59,6 +60,8 @@ struct PoolView {
   bool panic = false, web_only = false;
   double share = 1;  // phi
   double mean_service_seconds = 0.2;
+  Sticky sticky = Sticky::none;
+  Seconds sticky_timeout{60};
   std::uint64_t balancer_id = 0;
   std::optional<Seconds> since;  // of the earlier view that the hosts' shares count from
   std::vector<std::string> other_tables;
@@ -70,9 +73,9 @@ struct PoolView {
 // `wall`: seconds since 1970.
 HandView hand_view(const HandFiles& files, const Config& config, Seconds wall);
 
-// Reads everything. `earlier` may be null.
+// Reads everything. `earlier` may be null, and `clients` (of sticky = client-wild).
 PoolView view_of(const Config& config, const Table& table, const HandView& by_hand, const PoolView* earlier,
-                 Instant now);
+                 Instant now, const Table* clients = nullptr);
 // The same with nothing set by hand.
 inline PoolView view_of(const Config& config, const Table& table, const PoolView* earlier, Instant now) {
   return view_of(config, table, HandView{}, earlier, now);

@@ -40,20 +40,32 @@ void dispatch(const Request& request, const Decision& decision, const Snapshot& 
   }
 }
 
+// False if another process has just given this client to another host.
+bool take_client(const Request& request, const Config& config, const Decision& decision, const Snapshot& snapshot,
+                 const Tables& tables) {
+  if (!decision.binds || !is_by_address(config.sticky.kind) || !request.client) return true;
+  return bind_client(request, config, tables, *decision.host, snapshot.sticky, snapshot.now) == *decision.host;
+}
+
 }  // namespace
 
-Decision decide_and_dispatch(const Request& request, const Config& config, Table* table, Instant now, Draw& draw,
-                             const RelayDoor& door, const std::vector<ByHand>& kept) {
+Decision decide_and_dispatch(const Request& request, const Config& config, const Tables& tables, Instant now,
+                             Draw& draw, const RelayDoor& door, const std::vector<ByHand>& kept) {
+  Table* const table = tables.table;
   const auto without_relaying = [&] {
     door.hand_over();
-    return decide_and_dispatch(request, config, table, now, draw, {}, kept);
+    return decide_and_dispatch(request, config, tables, now, draw, {}, kept);
   };
   const Plan plan = plan_for(request, config, door.relaying);
   if (!needs_host(plan)) return decide_without_host(request, config, plan);
   if (plan.action == Action::relay && door.hand_over) return without_relaying();
   for (int tries = 1;; ++tries) {
-    const std::optional<Snapshot> snapshot =
-        table != nullptr ? std::optional(snapshot_for(request, config, plan, *table, now, draw)) : std::nullopt;
+    std::optional<Snapshot> snapshot;
+    if (table != nullptr) {
+      const std::optional<Bond> bond = bond_of(request, config, table, tables.clients, now);
+      snapshot =
+          snapshot_for(request, config, plan, *table, now, draw, bond ? std::optional(bond->host) : std::nullopt);
+    }
     Decision decision = snapshot ? decide(request, config, plan, *snapshot, draw)
                                  : decide_by_weight(request, config, plan, draw, kept, now);
     const bool by_weight = !snapshot || !decision.host;
@@ -63,7 +75,8 @@ Decision decide_and_dispatch(const Request& request, const Config& config, Table
     }
     if (is_relay(decision) && door.hand_over) return without_relaying();
     if (by_weight) return decision;
-    if (take_turn(decision, *snapshot, *table) || tries == kTries) {
+    const bool has_turn = take_turn(decision, *snapshot, *table) || tries == kTries;
+    if (has_turn && (take_client(request, config, decision, *snapshot, tables) || tries == kTries)) {
       dispatch(request, decision, *snapshot, *table);
       return decision;
     }

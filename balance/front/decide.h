@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "balance/pool/decision.h"
+#include "balance/table/affinity.h"
 #include "balance/table/table.h"
 
 namespace balance {
@@ -25,11 +26,11 @@ bool takes_clients(std::size_t host, const Config& config, const Table& table, I
 // Whether the host is off: gets nothing at all, not even another try of a request under way.
 bool is_off(std::size_t host, const Config& config, const Table& table, Instant now);
 
-// Chooses, counts the dispatch, takes the turn, and remembers who served this client's page. Where another process
-// takes the turn first the choice is made anew, a bounded number of times. `table` null: by weight, and nothing is
-// told; `kept` is then what was set by hand, by host.
-Decision decide_and_dispatch(const Request& request, const Config& config, Table* table, Instant now, Draw& draw,
-                             const RelayDoor& door = {}, const std::vector<ByHand>& kept = {});
+// Chooses, counts the dispatch, takes the turn, and remembers who served this client's page and whose the client is.
+// Where another process takes the turn or the client first the choice is made anew, a bounded number of times. Without
+// a table: by weight, and nothing is told; `kept` is then what was set by hand, by host.
+Decision decide_and_dispatch(const Request& request, const Config& config, const Tables& tables, Instant now,
+                             Draw& draw, const RelayDoor& door = {}, const std::vector<ByHand>& kept = {});
 
 // Counts a dispatch that no decision has counted: another try of a request, at another host.
 void dispatch_to(std::size_t host, const Config& config, Table& table, Instant now);

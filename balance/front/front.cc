@@ -142,6 +142,10 @@ void Front::put(Config config, std::optional<StateFiles> files, std::optional<Ta
   next.config = std::move(config);
   next.files = std::move(files);
   next.table = std::move(table);
+  if (next.files && next.config.sticky.kind == Sticky::client_wild) {
+    base::Result<Table> clients = open_clients(*next.files, next.config, boot_id_);
+    if (clients) next.clients = *std::move(clients);
+  }
   states_.remove_if(
       [&next](const State& state) { return &state != &next && state.users.load(std::memory_order_acquire) == 0; });
 }
@@ -157,11 +161,20 @@ Front::Use Front::use_state() {
   return Use(states_.back());
 }
 
+bool Front::has_new_clients() const {
+  const State& state = states_.back();
+  if (state.config.sticky.kind != Sticky::client_wild) return false;
+  if (state.clients && !state.clients->intact()) return true;
+  const std::string path = clients_file(*state.files, state.config);
+  if (state.clients && state.clients->is_current(path)) return false;
+  return static_cast<bool>(open_clients(*state.files, state.config, boot_id_));
+}
+
 void Front::reopen_table() {
   const State& state = states_.back();
   if (!state.files) return;
   const std::string& path = state.files->table;
-  if (state.table && state.table->intact() && state.table->is_current(path)) return;
+  if (state.table && state.table->intact() && state.table->is_current(path) && !has_new_clients()) return;
   const TableShape shape{state.config.fingerprint, state.config.hosts.size(), boot_id_};
   base::Result<Table> opened = Table::open(path, shape);
   // One that was only deleted serves on: what it says ages, and is then no longer believed.
@@ -247,14 +260,17 @@ void Front::answer(Exchange& exchange, base::Instant now) {
     (void)exchange.write(to_cgi(bad_request(state->config, format_of(raw), request.error().what), Method::get));
     return;
   }
+  if (state->config.local) request->may_stay_here = gateway_ == Gateway::cgi && redirects_locally(raw);
   RelayJob job{exchange, raw, *request, state->config, nullptr, std::nullopt, draw};
   if (state->table && state->table->intact()) job.table = &*state->table;
   job.kept = state->kept;
+  if (state->clients && state->clients->intact()) job.clients = &*state->clients;
   if (relayer_ != nullptr && plan_for(*request, state->config, door_.relaying).action == Action::relay) {
     relayer_->relay(std::move(job));
     return;
   }
-  Decision decision = decide_and_dispatch(*request, state->config, job.table, now, draw, door_, state->kept);
+  Decision decision =
+      decide_and_dispatch(*request, state->config, {job.table, job.clients}, now, draw, door_, state->kept);
   if (!is_relay(decision)) {
     (void)exchange.write(to_cgi(decision.reply, request->method));
     return;

@@ -54,7 +54,8 @@ class Front {
     Config config;
     std::optional<StateFiles> files;  // nothing: no directory could be had, so no table either
     std::optional<Table> table;
-    std::vector<ByHand> kept;  // without a table: what was set by hand, by host
+    std::vector<ByHand> kept;      // without a table: what was set by hand, by host
+    std::optional<Table> clients;  // of sticky = client-wild, where poolwatch has made it
     std::atomic<int> users{0};
   };
   class Use {
@@ -84,6 +85,8 @@ class Front {
   void put(Config config, std::optional<StateFiles> files, std::optional<Table> table);
   // Without a table the file itself tells what was set by hand.
   void look_at_hand();
+  // The file of sticky = client-wild has come, gone or been replaced.
+  bool has_new_clients() const;
   void answer(Exchange& exchange, base::Instant now);
   void apologize(Exchange& exchange);
 

@@ -24,6 +24,7 @@ struct RelayJob {
   std::optional<Decision> decision;  // made already, and told to the table: is_relay(*decision)
   Draw draw;
   std::vector<ByHand> kept = {};  // without a table: what was set by hand, by host
+  Table* clients = nullptr;       // of sticky = client-wild; null: none
 };
 
 class Relayer {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "balance/ground/config_draft.h"
+#include "balance/ground/sticky.h"
 #include "loadprobe/base/text.h"
 
 namespace balance {
@@ -95,6 +96,24 @@ void check_artifacts(const Settings& settings, Draft& draft) {
   }
 }
 
+void check_local(const Settings& settings, Draft& draft) {
+  if (draft.local_name.empty()) return;
+  const std::size_t line = index_of(settings, "local").value_or(kWholeFile);
+  const auto host = std::ranges::find_if(draft.hosts, [&draft](const HostDraft& one) {
+    return base::same_ignoring_case(one.host.name, draft.local_name);
+  });
+  if (host == draft.hosts.end()) {
+    draft.faults.push_back({line, "local" + is_but(draft.local_name, "the name of one of the hosts")});
+    return;
+  }
+  const std::optional<Url>& self = draft.config.public_url;
+  if (self && percent_decoded(self->path) == percent_decoded(draft.local_path)) {
+    draft.faults.push_back({line, "local: " + draft.local_path +
+                                      " is the path of public-url, which is a loop; wanted where mapserv itself is"});
+  }
+  draft.config.local = LocalHost{static_cast<std::size_t>(host - draft.hosts.begin()), draft.local_path};
+}
+
 void check_probe(const Settings& settings, Draft& draft) {
   if (const auto port = index_of(settings, "probe.port");
       port && draft.probe_port == 0 && draft.probe_kind != ProbeKind::rstat) {
@@ -119,6 +138,7 @@ void check_whole(const Settings& settings, Draft& draft) {
   find_doubles(draft);
   find_loops(draft);
   check_artifacts(settings, draft);
+  check_local(settings, draft);
   check_probe(settings, draft);
   if (!has_host_line(settings)) {
     draft.faults.push_back({kWholeFile, "found no host; wanted at least one line 'host = NAME URL'"});
@@ -144,6 +164,7 @@ Result<Config> parse_config(std::string_view text, const std::string& file) {
   draft.config.hosts.reserve(draft.hosts.size());
   for (HostDraft& line : draft.hosts) draft.config.hosts.push_back(std::move(line.host));
   draft.config.weights_differ = draft.config.weights_count();
+  if (draft.config.sticky.kind != Sticky::none) fill_in_sticky(draft.config);
   return std::move(draft.config);
 }
 

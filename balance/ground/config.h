@@ -56,6 +56,33 @@ struct ProbeConfig {
   std::optional<base::Seconds> interval, expire;
 };
 
+// Whether a client stays with its host, and by what it is known again.
+enum class Sticky : std::uint8_t {
+  none,
+  client,       // by its address
+  client_wild,  // likewise, over all configurations that name the same hosts
+  cookie,       // by a cookie
+};
+std::string_view name_of(Sticky kind);  // as in the file: 'client-wild'
+
+struct StickyConfig {
+  Sticky kind = Sticky::none;
+  base::Seconds timeout{60};  // since the client's last request
+  std::string key;            // for cookies; may be ""
+  // Filled in by fill_in_sticky() (sticky.h).
+  std::vector<std::string> tokens;           // cookie: by host, what names it
+  std::vector<std::size_t> by_name, places;  // client_wild: the hosts in the order of their names, and its inverse
+  std::uint64_t names = 0;                   // client_wild: fingerprint of the set of names
+};
+// Whether clients are known by their addresses.
+constexpr bool is_by_address(Sticky kind) { return kind == Sticky::client || kind == Sticky::client_wild; }
+
+// The host that is the balancer's own machine, and where this machine's web server has mapserv.
+struct LocalHost {
+  std::size_t host = 0;  // index in Config::hosts
+  std::string path;      // '/cgi-bin/mapserv.real'
+};
+
 // For the program that relays.
 struct RelayConfig {
   base::Seconds connect_timeout{2};                        // TCP and TLS
@@ -85,6 +112,8 @@ struct Config {
   bool host_header = true;        // X-Balance-Host
   double panic = 0.5;             // fraction of the probed serving hosts that are silent; 0: never
   unsigned peers = 1;
+  StickyConfig sticky;
+  std::optional<LocalHost> local;
   unsigned backup_below = 1;  // backups serve too while fewer others are usable
   DrainSticky drain_sticky = DrainSticky::keep;
   base::Seconds drain_wait{30};  // how long requests to a host without a probe may take

@@ -30,6 +30,7 @@ struct Draft {
   ProbeKind probe_kind = ProbeKind::loadprobe;
   std::optional<std::uint16_t> probe_port;
   std::vector<HostDraft> hosts;
+  std::string local_name, local_path;  // of the key 'local'; "": there is none
   std::vector<base::SettingFault> faults;
 };
 

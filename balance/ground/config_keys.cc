@@ -39,6 +39,9 @@ std::string read_choice(std::string_view value, const std::array<Choice<T>, N>& 
 constexpr std::array kYesNo = {Choice<bool>{"yes", true}, Choice<bool>{"no", false}};
 constexpr std::array kModes = {Choice<Mode>{"auto", Mode::automatic}, Choice<Mode>{"redirect", Mode::redirect},
                                Choice<Mode>{"relay", Mode::relay}};
+constexpr std::array kSticky = {Choice<Sticky>{"none", Sticky::none}, Choice<Sticky>{"client", Sticky::client},
+                                Choice<Sticky>{"client-wild", Sticky::client_wild},
+                                Choice<Sticky>{"cookie", Sticky::cookie}};
 constexpr std::array kDrainSticky = {Choice<DrainSticky>{"keep", DrainSticky::keep},
                                      Choice<DrainSticky>{"move", DrainSticky::move}};
 constexpr std::array kOnlineResource = {Choice<bool>{"set", true}, Choice<bool>{"unset", false}};
@@ -61,6 +64,7 @@ constexpr DurationRange kIntervals{Seconds{0.05}, Seconds{3600}};
 constexpr DurationRange kTimeouts{Seconds{0.01}, Seconds{60}};
 constexpr DurationRange kExpiries{Seconds{0.1}, Seconds{86400}};
 constexpr DurationRange kDrainWaits{Seconds{0}, Seconds{3600}};
+constexpr DurationRange kStickyTimeouts{Seconds{1}, Seconds{86400}};
 constexpr DurationRange kResponseTimeouts{Seconds{0.1}, Seconds{3600}};
 
 template <class T>
@@ -111,12 +115,25 @@ std::string read_script(Draft& draft, std::string_view value) {
   return "";
 }
 
-std::string read_sticky(Draft&, std::string_view value) {
-  if (value == "none") return "";
-  for (const std::string_view later : {"client", "client-wild", "cookie"}) {
-    if (value == later) return " = " + std::string(value) + " is not in this version; wanted none";
+std::string read_local(Draft& draft, std::string_view value) {
+  const std::vector<std::string_view> words = base::words(value);
+  if (words.size() != 2) return is_but(value, "the name of a host and a path, such as 'pinchot /cgi-bin/mapserv.real'");
+  if (std::string fault = fault_of_path(words[1]); !fault.empty()) return ": " + fault;
+  draft.local_name = words[0];
+  draft.local_path = words[1];
+  while (draft.local_path.size() > 1 && draft.local_path.ends_with('/')) draft.local_path.pop_back();
+  return "";
+}
+
+// A secret: what is wrong with it is said without it.
+std::string read_sticky_key(Draft& draft, std::string_view value) {
+  constexpr std::size_t kLeast = 16, kMost = 200;
+  if (value.size() < kLeast || value.size() > kMost) {
+    return " has " + std::to_string(value.size()) + " bytes; wanted " + std::to_string(kLeast) + " to " +
+           std::to_string(kMost);
   }
-  return is_but(value, "none");
+  draft.config.sticky.key = value;
+  return "";
 }
 
 std::string read_panic(Draft& draft, std::string_view value) {
@@ -239,7 +256,11 @@ constexpr std::array kKeys = {
     Key{"public-url", read_public_url},
     Key{"script", read_script},
     Key{"mode", [](Draft& d, std::string_view v) { return read_choice(v, kModes, d.config.mode); }},
-    Key{"sticky", read_sticky},
+    Key{"sticky", [](Draft& d, std::string_view v) { return read_choice(v, kSticky, d.config.sticky.kind); }},
+    Key{"sticky-timeout",
+        [](Draft& d, std::string_view v) { return read_duration(v, kStickyTimeouts, d.config.sticky.timeout); }},
+    Key{"sticky-key", read_sticky_key},
+    Key{"local", read_local},
     Key{"peers",
         [](Draft& d, std::string_view v) {
           return read_whole(v, {1, 64}, d.config.peers);
@@ -361,6 +382,11 @@ std::optional<ProbeKind> probe_kind_of(std::string_view name) {
 std::string_view name_of(ProbeKind kind) {
   const auto* choice = std::ranges::find(kProbeKinds, kind, &Choice<ProbeKind>::value);
   return choice == kProbeKinds.end() ? std::string_view{} : choice->name;
+}
+
+std::string_view name_of(Sticky kind) {
+  const auto* choice = std::ranges::find(kSticky, kind, &Choice<Sticky>::value);
+  return choice == kSticky.end() ? std::string_view{} : choice->name;
 }
 
 std::string is_but(std::string_view found, std::string_view wanted) {

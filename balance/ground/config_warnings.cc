@@ -118,6 +118,12 @@ void warn_of_settings(const Config& config, std::vector<std::string>& out) {
                   std::string(name_of(host.probe)) + ", " + base::to_text(interval) +
                   ": a slow report delays the next probe");
   }
+  if (config.local && config.sticky.kind == Sticky::cookie) {
+    out.emplace_back("local is not used with sticky = cookie: a local redirect cannot set one");
+  }
+  if (!config.sticky.key.empty() && config.sticky.kind != Sticky::cookie) {
+    out.emplace_back("sticky-key is of use with sticky = cookie alone");
+  }
   if (std::ranges::any_of(config.trusted_proxies, is_everybody)) {
     out.emplace_back(
         "trusted-proxies contains every address: any client can say that it came by https, or from elsewhere");

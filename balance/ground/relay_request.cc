@@ -8,6 +8,7 @@
 #include "balance/ground/header_rules.h"
 #include "balance/ground/host_answer.h"
 #include "balance/ground/reply.h"
+#include "balance/ground/sticky.h"
 #include "loadprobe/base/text.h"
 
 namespace balance {

@@ -12,8 +12,6 @@
 
 namespace balance {
 
-// The balancer's own cookie: hosts never see it.
-inline constexpr std::string_view kOwnCookie = "BALANCE_HOST";
 // What marks a relayed request: the fingerprints of the balancers that it came through, so that a loop is seen.
 inline constexpr std::string_view kRelayedBy = "X-Balance-Relayed-By";
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "balance/ground/header_rules.h"
+#include "balance/ground/sticky.h"
 #include "loadprobe/base/text.h"
 
 namespace balance {
@@ -112,7 +113,7 @@ Reply relay_reply(const HostHead& head, const HostConfig& host, const Config& co
   bool has_origin = false;
   for (const auto& [name, value] : head.headers) {
     const std::string lower = base::lower(name);
-    if (is_dropped(lower, named)) continue;
+    if (is_dropped(lower, named) || (lower == "set-cookie" && sets_own_cookie(value))) continue;
     has_origin = has_origin || lower == "access-control-allow-origin";
     reply.headers.emplace_back(name, value);
   }

@@ -132,9 +132,11 @@ std::string to_cgi(const Reply& reply, Method method) {
   std::string out;
   constexpr std::size_t kUsualHeadBytes = 2048;
   out.reserve(kUsualHeadBytes + reply.body.size());
-  out.append("Status: ").append(std::to_string(reply.status));
   assert(is_one_line(reply.phrase));
-  out.append(1, ' ').append(reply.phrase.empty() ? phrase_of(reply.status) : reply.phrase).append("\r\n");
+  if (reply.status != 0) {
+    out.append("Status: ").append(std::to_string(reply.status));
+    out.append(1, ' ').append(reply.phrase.empty() ? phrase_of(reply.status) : reply.phrase).append("\r\n");
+  }
   for (const auto& [name, value] : reply.headers) {
     assert(is_one_line(name) && is_one_line(value));
     out.append(name).append(": ").append(value).append("\r\n");
@@ -148,7 +150,9 @@ Plan plan_for(const Request& request, const Config& config, Relaying relaying) {
   if (request.is_relayed_round && request.class_ != Class::options) return {Action::answer_loop, ""};
   Plan plan = plan_of(request.class_, config, relaying);
   // Another web server than nginx would send the order on to the client; one that tried and failed leaves it to us.
-  if (plan.action == Action::accel && (request.hand_off_to.empty() || request.failed)) {
+  // nginx would pass our own cookie on to the host.
+  const bool has_cookies = config.sticky.kind == Sticky::cookie;
+  if (plan.action == Action::accel && (request.hand_off_to.empty() || request.failed || has_cookies)) {
     return relay_or_refuse(relaying, "answer." + std::string(name_of(request.class_)));
   }
   return plan;
@@ -213,6 +217,7 @@ std::string_view reason_of(Target target) {
 }
 
 Target target_of(const Request& request, const HostConfig& host, const Config& config) {
+  if (stays_here(request, host, config)) return Target::fit;
   if (!host.public_url) return Target::inside_only;
   if (same_server(*host.public_url, request.self)) {  // asked of every host at every request: the cheap test first
     const bool is_own_path = percent_decoded(path_on(request, host)) == percent_decoded(request.path);
@@ -242,6 +247,7 @@ Target target_of(const Request& request, const HostConfig& host, const Config& c
 
 Action action_at(const Request& request, const HostConfig& host, const Config& config, const Plan& plan) {
   if (plan.action == Action::relay || plan.action == Action::accel) return plan.action;
+  if (stays_here(request, host, config)) return Action::redirect_locally;
   return plan.or_relay && target_of(request, host, config) != Target::fit ? Action::relay : plan.action;
 }
 
@@ -266,6 +272,21 @@ Reply redirect(const Request& request, const HostConfig& host, const Config& con
   add_cors(reply, config);
   if (config.host_header) reply.headers.emplace_back("X-Balance-Host", host.name);
   add_body(reply, {"text/html; charset=utf-8", std::move(body)});
+  return reply;
+}
+
+bool stays_here(const Request& request, const HostConfig& host, const Config& config) {
+  if (!config.local || !request.may_stay_here || config.sticky.kind == Sticky::cookie) return false;
+  if (request.class_ == Class::artifact || config.hosts[config.local->host].name != host.name) return false;
+  return percent_decoded(config.local->path) != percent_decoded(request.self.path);
+}
+
+Reply local_redirect(const Request& request, const Config& config) {
+  std::string target = config.local->path + request.path_info;
+  if (!request.query.empty()) target.append(1, '?').append(request.query);
+  Reply reply;
+  reply.status = 0;
+  reply.headers.emplace_back("Location", std::move(target));
   return reply;
 }
 

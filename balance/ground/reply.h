@@ -15,7 +15,7 @@
 namespace balance {
 
 struct Reply {
-  int status = 200;
+  int status = 200;                                          // 0: none is said, as a local redirect wants it
   std::string phrase;                                        // behind the status; "": the usual one
   std::vector<std::pair<std::string, std::string>> headers;  // without Status; names as they are written
   std::string body;                                          // not sent for HEAD
@@ -34,9 +34,10 @@ enum class Action : std::uint8_t {
   answer_loop,     // 508 here: the request came through this balancer before
   redirect_302,
   redirect_307,
-  relay,   // only with Relaying::built_in
-  accel,   // the web server is told to ask the host: hand_off()
-  refuse,  // 503 that names `setting`: only relaying could answer
+  redirect_locally,  // the web server is to serve another path of its own in place of this
+  relay,             // only with Relaying::built_in
+  accel,             // the web server is told to ask the host: hand_off()
+  refuse,            // 503 that names `setting`: only relaying could answer
 };
 struct Plan {
   Action action = Action::redirect_302;
@@ -72,6 +73,11 @@ std::string path_on(const Request& request, const HostConfig& host);
 // 302 or 307 to the host: absolute URL whose scheme, authority and script come from the configuration alone.
 // REQUIRES: target_of(...) == Target::fit.
 Reply redirect(const Request& request, const HostConfig& host, const Config& config, Action action);
+// A CGI local redirect to Config::local. REQUIRES: stays_here(...).
+Reply local_redirect(const Request& request, const Config& config);
+// Whether a redirect to this host is one for the web server alone, since the host is this machine: where the server
+// does that, and that leads to another program than this one. A reply of that kind cannot set a cookie.
+bool stays_here(const Request& request, const HostConfig& host, const Config& config);
 // The bytes of that Location.
 std::string location(const Request& request, const HostConfig& host);
 

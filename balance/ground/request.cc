@@ -8,6 +8,7 @@
 #include "balance/ground/hand_off.h"
 #include "balance/ground/header_rules.h"
 #include "balance/ground/relay_request.h"
+#include "balance/ground/sticky.h"
 #include "loadprobe/base/text.h"
 
 namespace balance {
@@ -31,6 +32,7 @@ constexpr std::array kVariables = {
     Variable{"SERVER_NAME", &RawRequest::server_name},
     Variable{"SERVER_PORT", &RawRequest::server_port},
     Variable{"REMOTE_ADDR", &RawRequest::remote_addr},
+    Variable{"SERVER_SOFTWARE", &RawRequest::server_software},
     Variable{"CONTENT_TYPE", &RawRequest::content_type},
     Variable{"CONTENT_LENGTH", &RawRequest::content_length},
     Variable{"HTTP_HOST", &RawRequest::host},
@@ -215,6 +217,11 @@ std::string_view RawRequest::header(std::string_view name) const {
   return found == headers.end() ? std::string_view{} : found->value;
 }
 
+bool redirects_locally(const RawRequest& raw) {
+  if (raw.method != "GET" && raw.method != "HEAD") return false;
+  return raw.server_software.starts_with("Apache") || raw.server_software.starts_with("lighttpd");
+}
+
 Result<Request> parse_request(const RawRequest& raw, const Config& config) {
   if (!is_token(raw.method)) {
     return Error{Fault::input,
@@ -257,6 +264,7 @@ Result<Request> parse_request(const RawRequest& raw, const Config& config) {
   request.is_page_follow_up = verdict.is_page_follow_up;
   request.hand_off_to = named_location(raw.balance_accel);
   if (!request.hand_off_to.empty()) request.failed = failed_hand_off(raw.balance_failed);
+  if (config.sticky.kind == Sticky::cookie) request.cookie_host = host_of_cookie(raw.cookie, config);
   return request;
 }
 

@@ -26,6 +26,7 @@ struct RawRequest {
   std::string_view content_type, content_length;
   std::string_view host, origin, authorization, cookie, user_agent;  // HTTP_*
   std::string_view x_forwarded_for, x_forwarded_proto;               // HTTP_X_FORWARDED_*
+  std::string_view server_software;
   std::string_view access_control_request_method, access_control_request_headers;
   std::string_view sec_fetch_mode, referer, accept;
   // What our own part of the web server's configuration says; no header of a client can be these.
@@ -73,6 +74,9 @@ struct Request {
   std::string
       hand_off_to;  // where the web server takes a relay over (BALANCE_ACCEL, a named location); "": it does not
   std::optional<FailedHandOff> failed;  // it did, and comes back (BALANCE_FAILED)
+  // The web server answers a CGI local redirect (RFC 3875 6.2.2) of this request itself: redirects_locally().
+  bool may_stay_here = false;
+  std::optional<std::size_t> cookie_host;  // sticky = cookie: the host that the client's cookie names
 };
 
 // What a class is decided from. The texts are views: valid for the call.
@@ -99,6 +103,11 @@ bool names_page_files(const Query& query);
 
 // Whether the path behind the script names more than a map: '/WORLD/ogcapi'.
 bool is_ogc_api(std::string_view path_info);
+
+// Whether the web server that started a CGI program carries out a local redirect of this request: Apache does for GET
+// and HEAD, and lighttpd where cgi.local-redir says so; it makes a GET of anything else. Over FastCGI none does but
+// mod_fcgid, and nginx never: there the client would get it, or nothing.
+bool redirects_locally(const RawRequest& raw);
 
 // Understands a request. Errors (Fault::input): a method that is no HTTP token. Everything else has some class.
 base::Result<Request> parse_request(const RawRequest& raw, const Config& config);

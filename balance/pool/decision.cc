@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "balance/ground/hand_off.h"
+#include "balance/pool/rendezvous.h"
 #include "loadprobe/base/text.h"
 
 namespace balance {
@@ -49,7 +50,16 @@ Reply nobody(const Request& request, const Config& config, const Plan& plan, boo
 struct Sending {
   Choice choice;
   bool none_serves = false;
+  std::optional<std::size_t> sticky;  // the host that the client stays with
+  bool takes_clients = true;          // a draining host does not, or it would never be rid of those that it has
 };
+
+// What a client got because its page lies there says nothing of where it stays, nor does who happens to have a picture.
+bool binds(const Request& request, const Config& config, const Decision& decision, const Sending& sending) {
+  if (config.sticky.kind == Sticky::none || !sending.takes_clients) return false;
+  if (sending.sticky == decision.host) return true;
+  return request.class_ != Class::artifact && !(decision.choice.reason == Reason::client && sending.sticky);
+}
 
 Decision sent(const Request& request, const Config& config, const Plan& plan, Sending sending) {
   Decision decision;
@@ -62,11 +72,15 @@ Decision sent(const Request& request, const Config& config, const Plan& plan, Se
   decision.host = decision.choice.hosts.front();
   const HostConfig& host = config.hosts[*decision.host];
   decision.plan.action = action_at(request, host, config, plan);
-  if (decision.plan.action == Action::accel) {
-    decision.reply = hand_off(request, host, config);
-  } else if (decision.plan.action != Action::relay) {
-    decision.reply = redirect(request, host, config, decision.plan.action);
+  decision.binds = binds(request, config, decision, sending);
+  if (decision.plan.action == Action::relay) return decision;
+  if (decision.plan.action == Action::redirect_locally) {
+    decision.reply = local_redirect(request, config);
+    return decision;
   }
+  decision.reply = decision.plan.action == Action::accel ? hand_off(request, host, config)
+                                                         : redirect(request, host, config, decision.plan.action);
+  if (decision.binds) keep_by_cookie(decision.reply, request, config, *decision.host);
   return decision;
 }
 
@@ -96,6 +110,7 @@ bool needs_host(const Plan& plan) {
   switch (plan.action) {
     case Action::redirect_302:
     case Action::redirect_307:
+    case Action::redirect_locally:
     case Action::relay:
     case Action::accel:
       return true;
@@ -123,9 +138,14 @@ Decision decide_without_host(const Request& request, const Config& config, const
 
 Decision decide(const Request& request, const Config& config, const Plan& plan, const Snapshot& snapshot, Draw draw) {
   const std::size_t tried = request.class_ == Class::artifact ? kLookedAt : kTried;
-  return sent(
-      request, config, plan,
-      {relays_all(config) ? relay_predict(snapshot, draw, tried) : predict(snapshot, tried), snapshot.none_serves});
+  Sending sending;
+  sending.choice = relays_all(config) ? relay_predict(snapshot, draw, tried) : predict(snapshot, tried);
+  sending.none_serves = snapshot.none_serves;
+  sending.sticky = snapshot.sticky;
+  if (!sending.choice.hosts.empty()) {
+    sending.takes_clients = candidate_of(snapshot, sending.choice.hosts.front()).duty == Duty::serving;
+  }
+  return sent(request, config, plan, std::move(sending));
 }
 
 bool is_relay(const Decision& decision) { return decision.host && decision.plan.action == Action::relay; }
@@ -154,15 +174,48 @@ Decision decide_by_weight(const Request& request, const Config& config, const Pl
   if (fit.others.size() < config.backup_below) {
     fit.others.insert(fit.others.end(), fit.backups.begin(), fit.backups.end());
   }
-  return sent(request, config, plan, {choose_by_weight(std::move(fit.others), draw), fit.none_serves});
+  Choice choice = choose_by_weight(fit.others, draw);
+  const auto put_first = [&choice](std::size_t host, Reason reason) {
+    if (choice.hosts.empty()) return;
+    const auto found = std::ranges::find(choice.hosts, host);
+    if (found == choice.hosts.end()) choice.hosts.back() = host;
+    std::iter_swap(choice.hosts.begin(), std::ranges::find(choice.hosts, host));
+    choice.reason = reason;
+  };
+  const bool has_own =
+      request.cookie_host && std::ranges::find(fit.others, *request.cookie_host, &Fit::host) != fit.others.end();
+  if (has_own) put_first(*request.cookie_host, Reason::sticky);
+  if (is_by_address(config.sticky.kind) && request.client && !fit.others.empty()) {
+    std::vector<Contender> contenders;
+    for (const Fit& one : fit.others)
+      contenders.push_back({one.host, identity_of(config.hosts[one.host]), one.capacity, 1, 0});
+    put_first(first_within_bound(sticky_key(*request.client), contenders), Reason::hashed);
+  }
+  return sent(request, config, plan, {std::move(choice), fit.none_serves, request.cookie_host});
 }
 
-std::uint64_t client_key(const base::Address& address) {
+std::optional<std::uint64_t> hashed_client(const Request& request, const Config& config) {
+  if (!is_by_address(config.sticky.kind) || config.peers < 2 || !request.client) return std::nullopt;
+  return sticky_key(*request.client);
+}
+
+namespace {
+
+// The lowest bit of an entry's tag says which kind of entry it is.
+constexpr std::uint64_t kStickyBit = std::uint64_t{1} << 32;
+
+std::uint64_t fingerprint_of(const base::Address& address) {
   constexpr std::size_t kSiteBytes = 8;
   std::string key;
   const std::size_t bytes = address.is_ipv4() ? address.bytes.size() : kSiteBytes;
   for (std::size_t i = 0; i < bytes; ++i) key.push_back(static_cast<char>(address.bytes[i]));
   return base::fingerprint(key);
 }
+
+}  // namespace
+
+std::uint64_t client_key(const base::Address& address) { return fingerprint_of(address) & ~kStickyBit; }
+std::uint64_t sticky_key(const base::Address& address) { return fingerprint_of(address) | kStickyBit; }
+bool is_sticky_tag(std::uint32_t tag) { return (tag & 1) != 0; }
 
 }  // namespace balance

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <vector>
@@ -15,10 +16,10 @@ namespace balance {
 
 // What to look at.
 struct Field {
-  std::size_t hosts = 0;                 // in the configuration
-  double greatest_capacity = 1;          // PoolStanding's: the greatest cores x weight of a usable host
-  std::optional<std::size_t> preferred;  // always looked at
-  std::size_t drawn = kDrawn;            // of a large pool
+  std::size_t hosts = 0;                             // in the configuration
+  double greatest_capacity = 1;                      // PoolStanding's: the greatest cores x weight of a usable host
+  std::array<std::optional<std::size_t>, 2> always;  // looked at whatever is drawn
+  std::size_t drawn = kDrawn;                        // of a large pool
 };
 
 inline constexpr std::size_t kTriesForOne = 32;
@@ -36,14 +37,14 @@ std::vector<Candidate> gather_all(std::size_t hosts, Read& read) {
 
 // Up to kScanned hosts, or as many as are to be drawn: all that `read` gives. Above: field.drawn different usable ones,
 // drawn in proportion to cores x weight (an index at random, accepted with the probability of its share in the
-// greatest), and the preferred one; where a bounded number of tries does not find that many, all after all. In a
-// by-weight or degraded pool the same. `read(std::size_t) -> std::optional<Candidate>`: nothing where this request may
-// not go to that host.
+// greatest), and those that are always looked at; where a bounded number of tries does not find that many, all after
+// all. In a by-weight or degraded pool the same. `read(std::size_t) -> std::optional<Candidate>`: nothing where this
+// request may not go to that host.
 template <class Read>
 std::vector<Candidate> gather(const Field& field, Draw& draw, Read read) {
   if (field.hosts <= std::max(kScanned, field.drawn)) return gather_all(field.hosts, read);
   std::vector<Candidate> drawn;
-  drawn.reserve(field.drawn + 1);
+  drawn.reserve(field.drawn + field.always.size());
   for (std::size_t tries = 0; tries < kTriesForOne * field.drawn && drawn.size() < field.drawn; ++tries) {
     const std::size_t index = draw.below(field.hosts);
     bool seen = false;
@@ -55,11 +56,10 @@ std::vector<Candidate> gather(const Field& field, Draw& draw, Read read) {
     drawn.push_back(*candidate);
   }
   if (drawn.size() < field.drawn) return gather_all(field.hosts, read);
-  if (field.preferred && *field.preferred < field.hosts) {
-    for (const Candidate& other : drawn) {
-      if (other.host == *field.preferred) return drawn;
-    }
-    if (std::optional<Candidate> candidate = read(*field.preferred)) drawn.push_back(*candidate);
+  for (const std::optional<std::size_t>& wanted : field.always) {
+    if (!wanted || *wanted >= field.hosts) continue;
+    if (std::ranges::find(drawn, *wanted, &Candidate::host) != drawn.end()) continue;
+    if (std::optional<Candidate> candidate = read(*wanted)) drawn.push_back(*candidate);
   }
   return drawn;
 }

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <optional>
 
+#include "balance/pool/rendezvous.h"
+
 namespace balance {
 namespace {
 
@@ -148,6 +150,10 @@ std::string_view name_of(Reason reason) {
       return "by weight";
     case Reason::client:
       return "client";
+    case Reason::sticky:
+      return "sticky";
+    case Reason::hashed:
+      return "hashed";
     case Reason::backup:
       return "backup";
     case Reason::silent:
@@ -173,6 +179,24 @@ struct Rule {
   std::optional<Draw> draw;
 };
 
+bool stays_with(const Snapshot& snapshot, const Candidate& candidate, Tier best_tier) {
+  return snapshot.sticky == candidate.host && (keeps_clients(candidate.tier) || candidate.tier == best_tier);
+}
+
+// In the order of the hashed client the first of the best tier that has not too much to do; a position in candidates.
+std::size_t first_hashed(const std::vector<std::size_t>& fit, const Order& order) {
+  const auto& candidates = order.snapshot.candidates;
+  std::vector<Contender> contenders;
+  for (const std::size_t i : fit) {
+    const Candidate& candidate = candidates[i];
+    if (candidate.tier != candidates[fit.front()].tier) continue;
+    // What is not believed does not bound.
+    const double cost = order.by_turn_alone ? 0 : order.costs[i].cost;
+    contenders.push_back({i, candidate.identity, candidate.cores, candidate.weight, cost});
+  }
+  return first_within_bound(*order.snapshot.hashed, contenders);
+}
+
 // Puts the first choice among the fit ones in front and says why it is.
 void put_first(std::vector<std::size_t>& fit, const Order& order, Rule& rule, Choice& choice) {
   const Snapshot& snapshot = order.snapshot;
@@ -185,6 +209,18 @@ void put_first(std::vector<std::size_t>& fit, const Order& order, Rule& rule, Ch
   if (preferred != fit.end()) {
     choice.reason = Reason::client;
     std::iter_swap(fit.begin(), preferred);
+    return;
+  }
+  const auto sticky = std::ranges::find_if(
+      fit, [&snapshot, best_tier](std::size_t i) { return stays_with(snapshot, snapshot.candidates[i], best_tier); });
+  if (sticky != fit.end()) {
+    choice.reason = Reason::sticky;
+    std::iter_swap(fit.begin(), sticky);
+    return;
+  }
+  if (snapshot.hashed) {
+    choice.reason = reason_of(best_tier, Reason::hashed);
+    std::iter_swap(fit.begin(), std::ranges::find(fit, first_hashed(fit, order)));
     return;
   }
   const std::vector<std::size_t> tied = tied_with_front(fit, order);

@@ -17,7 +17,9 @@ enum class Reason : std::uint8_t {
   least_cost,  // the only host with the least cost
   turn,        // several hosts tied: it was this one's turn
   by_weight,   // reports are not believed (panic, or nobody watches), or there is no table: by weight alone
-  client,      // the host this client belongs to
+  client,      // the host that this client's page came from
+  sticky,      // the host that this client stays with
+  hashed,      // the first in the client's own order of hosts that is not overloaded
   backup,      // no serving host is usable
   silent,      // no host is known to be usable; this one has only fallen silent
   failed,      // requests failed on every host just now; this one is tried all the same
@@ -47,9 +49,10 @@ inline constexpr std::size_t kTried = 3;
 inline constexpr std::size_t kLookedAt = 16;  // hosts that are asked for an artifact
 
 // The choice among the best tier that has a host: usable, backup, silent, failed, web_only, draining. Hosts down for
-// sure or out are never chosen. The preferred host is taken if it stands in that tier or is draining. After the first
-// come the next best, up to `tried`, for another try. A host never counts as less busy than its relayed requests in
-// flight say.
+// sure or out are never chosen. The preferred host is taken if it stands in that tier or is draining; else the sticky
+// one while it keeps its clients, or if it stands in that tier; else for a hashed client the first in its order of
+// hosts (rendezvous.h). After the first come the next best, up to `tried`, for another try. A host never counts as less
+// busy than its relayed requests in flight say.
 Choice predict(const Snapshot& snapshot, std::size_t tried = kTried);
 
 // The same where every request is relayed: what is in flight is known, so it is neither predicted nor drained: the

@@ -26,8 +26,9 @@ struct Candidate {
   Instant up_since = base::kNever;
   Seconds interval{0.25};
   Prediction prediction;
-  double turn = 0;       // v, virtual time
-  double in_flight = 0;  // relayed requests of this balancer
+  double turn = 0;             // v, virtual time
+  double in_flight = 0;        // relayed requests of this balancer
+  std::uint64_t identity = 0;  // Snapshot::hashed: what tells it from others at every balancer
 };
 
 struct Snapshot {
@@ -39,7 +40,9 @@ struct Snapshot {
   bool none_serves = false;           // every host that this request may go to is draining or off
   bool by_weight = false;             // panic, web_only, or nobody watches: reports are not believed
   std::vector<Candidate> candidates;
-  std::optional<std::size_t> preferred;  // the host this client belongs to, if it may have it
+  std::optional<std::size_t> preferred;  // the host that this client's page came from, if the request follows up on it
+  std::optional<std::size_t> sticky;     // the host that this client stays with
+  std::optional<std::uint64_t> hashed;   // the client: its first host is to be that which every balancer would choose
 };
 
 // What of a host changes with every dispatch.

@@ -83,6 +83,9 @@ std::string_view name_of(Tier tier);
 Tier tier_of(const HostConfig& host, const Standing& standing, const PoolStanding& pool, const ProbeConfig& probe,
              Instant now);
 
+// Whether a host of this tier has the clients that stay with it: it is usable, if only for them.
+inline bool keeps_clients(Tier tier) { return tier <= Tier::backup || tier == Tier::draining; }
+
 // Whether poolwatch's last beat is too old to believe in silence.
 bool is_unwatched(const PoolStanding& pool, const ProbeConfig& probe, Instant now);
 

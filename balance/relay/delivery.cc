@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "balance/ground/reply.h"
+#include "balance/ground/sticky.h"
 
 namespace balance {
 
@@ -72,7 +73,9 @@ bool Delivery::would_hide_a_break() const {
 
 // From here on the client gets the answer: its head, and what was held of the body.
 void Delivery::begin() {
-  std::string text = to_cgi(relay_reply(reader_.head(), asked_.host, asked_.config), asked_.request.method);
+  Reply reply = relay_reply(reader_.head(), asked_.host, asked_.config);
+  if (asked_.binds_to) keep_by_cookie(reply, asked_.request, asked_.config, *asked_.binds_to);
+  std::string text = to_cgi(reply, asked_.request.method);
   if (!asked_.drop_body) text.append(held_);
   held_ = std::move(text);
   state_ = would_hide_a_break() ? State::holding : State::streaming;

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "balance/front/exchange.h"
@@ -31,6 +32,7 @@ class Delivery : public Taker {
     const Config& config;
     Elsewhere elsewhere = Elsewhere::is_no_choice;
     bool drop_body = false;
+    std::optional<std::size_t> binds_to;  // the host's index: a sticky client that it serves stays with it
   };
   explicit Delivery(const Asked& asked) : asked_(asked) {}
 

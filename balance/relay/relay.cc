@@ -42,6 +42,8 @@ class Errand {
   bool may_go_on(bool is_last) const;
   void tell_table();
   void remember_client(std::size_t host, const HostHead& head);
+  bool binds(std::size_t host) const;
+  void move_client(std::size_t host);
   void answer(const Reply& reply) { (void)job_.exchange.write(to_cgi(reply, job_.request.method)); }
   Reply failure() const;
 
@@ -86,7 +88,7 @@ bool Errand::take_body() {
 
 bool Errand::choose() {
   if (!job_.decision) {
-    job_.decision = decide_and_dispatch(job_.request, job_.config, job_.table, base::now(), job_.draw,
+    job_.decision = decide_and_dispatch(job_.request, job_.config, {job_.table, job_.clients}, base::now(), job_.draw,
                                         RelayDoor{Relaying::built_in, {}}, job_.kept);
   }
   if (!is_relay(*job_.decision)) {
@@ -185,9 +187,10 @@ Delivery::Came Errand::try_host(std::size_t i) {
   Tries after = tries_;
   ++after.sent;
   const bool is_last = i + 1 == hosts_.size() || !may_try_again(after, effect_, Begun::no, is_killer_);
-  auto delivery = std::make_unique<Delivery>(Delivery::Asked{
-      job_.exchange, job_.request, there, job_.config,
-      is_last ? Delivery::Elsewhere::is_no_choice : Delivery::Elsewhere::may_be_tried, request.drop_body});
+  auto delivery = std::make_unique<Delivery>(
+      Delivery::Asked{job_.exchange, job_.request, there, job_.config,
+                      is_last ? Delivery::Elsewhere::is_no_choice : Delivery::Elsewhere::may_be_tried,
+                      request.drop_body, binds(host) ? std::optional(host) : std::nullopt});
   InFlight::Count count = in_flight_.begin(host);
   const Transfer transfer = transfers_.run(request, body_, effect_, job_.config.relay, *delivery);
   count.end();
@@ -201,9 +204,24 @@ Delivery::Came Errand::try_host(std::size_t i) {
     ++tries_.sent;
   }
   if (came == Delivery::Came::delivered) remember_client(host, delivery->head());
+  if (came == Delivery::Came::delivered && delivery->relayed() == Relayed::fine) move_client(host);
   why_ = delivery->why();
   if (came == Delivery::Came::kept) kept_ = std::move(delivery);
   return came;
+}
+
+// A host that failed a sticky client has lost it to the one that did not.
+bool Errand::binds(std::size_t host) const {
+  if (!job_.decision->binds) return false;
+  return host == *job_.decision->host ||
+         std::ranges::any_of(made_, [](const Try& made) { return made.end != Relayed::fine; });
+}
+
+void Errand::move_client(std::size_t host) {
+  const std::size_t before = *job_.decision->host;
+  if (host == before || !binds(host) || !is_by_address(job_.config.sticky.kind) || !job_.request.client) return;
+  if (job_.table != nullptr && !takes_clients(host, job_.config, *job_.table, base::now())) return;
+  bind_client(job_.request, job_.config, {job_.table, job_.clients}, host, before, base::now());
 }
 
 void Errand::remember_client(std::size_t host, const HostHead& head) {

@@ -44,7 +44,7 @@ static_assert(sizeof(Word) == sizeof(std::uint64_t));
 static_assert(alignof(Word) == 8);
 
 inline constexpr std::uint64_t kMagic = 0x656c6261'74616d62;  // "bmatable" in memory, little-endian machines only
-inline constexpr std::uint64_t kLayoutVersion = 4;            // add one at any change below, or of words.h
+inline constexpr std::uint64_t kLayoutVersion = 5;            // add one at any change below, or of words.h
 inline constexpr std::size_t kMostHosts = 4096;
 inline constexpr std::size_t kCacheLine = 64;
 
@@ -87,9 +87,9 @@ struct alignas(kCacheLine) Flights {
 };
 inline constexpr long long kLocksAt = 1LL << 40;
 
-// A client has its place in one bucket, a cache line.
+// A client has its place in one bucket, a cache line. With 20,000 clients one bucket in a thousand is full.
 inline constexpr std::size_t kWays = 8;
-inline constexpr std::size_t kBuckets = 2048;
+inline constexpr std::size_t kBuckets = 8192;
 struct alignas(kCacheLine) Bucket {
   Word entry[kWays];
 };
@@ -121,6 +121,6 @@ inline constexpr std::size_t bytes_for(std::size_t hosts) {
 }
 
 static_assert(kPoolAt == 64 && kSharedAt == 192 && kHostsAt == 256 &&
-              bytes_for(1) == 256 + 448 + 64 + 128 + 131072 + 4096);
+              bytes_for(1) == 256 + 448 + 64 + 128 + 524288 + 4096);
 
 }  // namespace balance::layout

@@ -312,41 +312,78 @@ void Table::count_dispatch(std::size_t host) {
   if (host < mapping_->hosts && mapping_->writable()) mapping_->live(host).dispatches.fetch_add(1, kBoth);
 }
 
-std::optional<std::size_t> Table::host_of_client(std::uint64_t client, Instant now, Seconds keep) const {
-  const layout::Bucket& bucket = mapping_->bucket(bucket_of(client));
-  std::optional<std::size_t> host;
-  Seconds youngest = keep;
+std::optional<Table::Bond> Table::bond_of_client(std::uint64_t client, Instant now) const {
+  std::optional<Bond> youngest;
   // Two processes may have entered one client side by side: the younger entry counts.
-  for (const Word& word : bucket.entry) {
+  for (const Word& word : mapping_->bucket(bucket_of(client)).entry) {
     const std::optional<ClientEntry> entry = client_entry(word.load(kAcquire));
     if (!entry || entry->tag != tag_of(client) || entry->host >= mapping_->hosts) continue;
-    if (const Seconds age = age_of(*entry, now); age <= youngest) {
-      youngest = age;
-      host = entry->host;
+    const Seconds age = age_of(*entry, now);
+    if (!youngest || age < youngest->age) youngest = Bond{entry->host, age};
+  }
+  return youngest;
+}
+
+std::optional<std::size_t> Table::host_of_client(std::uint64_t client, Instant now, Seconds keep) const {
+  const std::optional<Bond> bond = bond_of_client(client, now);
+  if (!bond || bond->age > keep) return std::nullopt;
+  return bond->host;
+}
+
+// The client's own place, else the one that can best be spared.
+Table::ClientPlace Table::place_for_client(std::size_t bucket, std::uint32_t tag, Instant now) const {
+  ClientPlace best;
+  Seconds oldest{-1};
+  for (std::size_t i = 0; i < layout::kWays; ++i) {
+    const std::uint64_t word = mapping_->bucket(bucket).entry[i].load(kAcquire);
+    const std::optional<ClientEntry> entry = client_entry(word);
+    if (entry && entry->tag == tag) return {i, word};
+    const Seconds age = entry ? age_of(*entry, now) : Seconds{1e9};
+    if (age > oldest) {
+      oldest = age;
+      best = {i, word};
     }
   }
-  return host;
+  return best;
 }
 
 void Table::remember_client(std::uint64_t client, std::size_t host, Instant now) {
   if (host >= mapping_->hosts || !mapping_->writable()) return;
-  layout::Bucket& bucket = mapping_->bucket(bucket_of(client));
+  const std::size_t bucket = bucket_of(client);
+  const std::size_t place = place_for_client(bucket, tag_of(client), now).way;
+  mapping_->bucket(bucket).entry[place].store(packed({.tag = tag_of(client), .host = host, .seen = eighths_of(now)}),
+                                              kRelease);
+}
+
+std::size_t Table::claim_client(std::uint64_t client, std::size_t host, std::optional<std::size_t> instead_of,
+                                Instant now, Seconds keep) {
+  if (host >= mapping_->hosts || !mapping_->writable()) return host;
   const std::uint32_t tag = tag_of(client);
-  std::size_t place = 0;
-  Seconds oldest{-1};
-  for (std::size_t i = 0; i < layout::kWays; ++i) {
-    const std::optional<ClientEntry> entry = client_entry(bucket.entry[i].load(kAcquire));
-    if (entry && entry->tag == tag) {
-      place = i;
-      break;
+  const std::uint64_t after = packed({.tag = tag, .host = host, .seen = eighths_of(now)});
+  layout::Bucket& bucket = mapping_->bucket(bucket_of(client));
+  // Each failed try means that somebody else wrote there. Two that claim one client meet in one place: who scans later
+  // sees only younger entries than the other did, and takes either that place or what its owner's claim fails on.
+  constexpr int kTries = 100;
+  for (int i = 0; i < kTries; ++i) {
+    const ClientPlace place = place_for_client(bucket_of(client), tag, now);
+    std::uint64_t seen = place.word;
+    const std::optional<ClientEntry> entry = client_entry(seen);
+    if (entry && entry->tag == tag && entry->host < mapping_->hosts && entry->host != host &&
+        entry->host != instead_of && age_of(*entry, now) < keep) {
+      return entry->host;
     }
-    const Seconds age = entry ? age_of(*entry, now) : Seconds{1e9};
-    if (age > oldest) {
-      oldest = age;
-      place = i;
-    }
+    if (seen == after || bucket.entry[place.way].compare_exchange_strong(seen, after, kBoth)) return host;
   }
-  bucket.entry[place].store(packed({.tag = tag, .host = host, .seen = seconds_of(now)}), kRelease);
+  return host;
+}
+
+std::size_t Table::client_places() { return layout::kBuckets * layout::kWays; }
+
+std::optional<std::pair<std::uint32_t, Table::Bond>> Table::client_at(std::size_t place, Instant now) const {
+  const layout::Bucket& bucket = mapping_->bucket(place / layout::kWays);
+  const std::optional<ClientEntry> entry = client_entry(bucket.entry[place % layout::kWays].load(kAcquire));
+  if (!entry || entry->host >= mapping_->hosts) return std::nullopt;
+  return std::pair(entry->tag, Bond{entry->host, age_of(*entry, now)});
 }
 
 }  // namespace balance

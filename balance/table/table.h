@@ -121,6 +121,26 @@ class Table {
   // bits.
   std::optional<std::size_t> host_of_client(std::uint64_t client, Instant now, Seconds keep) const;
   void remember_client(std::uint64_t client, std::size_t host, Instant now);
+  // The client's youngest entry, however old.
+  struct Bond {
+    std::size_t host = 0;
+    Seconds age{0};  // since it was last remembered
+  };
+  std::optional<Bond> bond_of_client(std::uint64_t client, Instant now) const;
+  // Remembers the client for `host`, unless another process has given it to one that is neither that nor `instead_of`
+  // less than `keep` ago: whoever comes first decides. The host whose the client now is.
+  std::size_t claim_client(std::uint64_t client, std::size_t host, std::optional<std::size_t> instead_of, Instant now,
+                           Seconds keep);
+  // How many clients were remembered less than `keep` ago, by host: of those for which `is_counted(tag_of(client))`.
+  template <class IsCounted>
+  std::vector<std::size_t> count_clients(Instant now, Seconds keep, IsCounted is_counted) const {
+    std::vector<std::size_t> counts(hosts(), 0);
+    for (std::size_t i = 0; i < client_places(); ++i) {
+      const std::optional<std::pair<std::uint32_t, Bond>> entry = client_at(i, now);
+      if (entry && entry->second.age < keep && is_counted(entry->first)) ++counts[entry->second.host];
+    }
+    return counts;
+  }
 
  private:
   struct Mapping;
@@ -130,6 +150,13 @@ class Table {
   std::uint64_t prediction_word(std::size_t host) const;
   bool replace_prediction(std::size_t host, std::uint64_t seen, std::uint64_t after);
   void count_dispatch(std::size_t host);
+  static std::size_t client_places();
+  std::optional<std::pair<std::uint32_t, Bond>> client_at(std::size_t place, Instant now) const;  // its tag and bond
+  struct ClientPlace {
+    std::size_t way = 0;
+    std::uint64_t word = 0;  // as it was seen there
+  };
+  ClientPlace place_for_client(std::size_t bucket, std::uint32_t tag, Instant now) const;
 
   // Slots of requests in flight, for InFlight. One slot a Table.
   friend class InFlight;

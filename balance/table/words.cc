@@ -170,32 +170,40 @@ double sane_virtual_time(std::uint64_t word) {
 }
 
 namespace {
-constexpr std::uint32_t kSecondsMask = (1U << 20) - 1;
+constexpr std::uint32_t kEighthsMask = (1U << 20) - 1;
 constexpr std::uint32_t kAhead = 2;  // seconds by which processes may have read their clocks apart
+std::uint64_t sane_seconds(Instant instant, double parts) {
+  return static_cast<std::uint64_t>(std::clamp(instant.time_since_epoch().count(), 0.0, 1e15) * parts);
+}
 }  // namespace
 
 std::uint64_t packed(const ClientEntry& entry) {
-  return static_cast<std::uint64_t>(entry.tag) << 32 | (entry.host & 0xFFF) << 20 | (entry.seen & kSecondsMask);
+  return static_cast<std::uint64_t>(entry.tag) << 32 | (entry.host & 0xFFF) << 20 | (entry.seen & kEighthsMask);
 }
 
 std::optional<ClientEntry> client_entry(std::uint64_t word) {
   if (word == 0) return std::nullopt;
   return ClientEntry{.tag = static_cast<std::uint32_t>(word >> 32),
                      .host = (word >> 20) & 0xFFF,
-                     .seen = static_cast<std::uint32_t>(word) & kSecondsMask};
+                     .seen = static_cast<std::uint32_t>(word) & kEighthsMask};
 }
 
 std::size_t bucket_of(std::uint64_t client) { return client % layout::kBuckets; }
-std::uint32_t tag_of(std::uint64_t client) { return std::max(static_cast<std::uint32_t>(client >> 32), 1U); }
+// The lowest bit is the caller's.
+std::uint32_t tag_of(std::uint64_t client) {
+  const auto tag = static_cast<std::uint32_t>(client >> 32);
+  return tag == 0 ? 2 : tag;
+}
 
-std::uint32_t seconds_of(Instant instant) {
-  const double seconds = std::clamp(instant.time_since_epoch().count(), 0.0, 1e15);
-  return static_cast<std::uint32_t>(static_cast<std::uint64_t>(seconds) & kSecondsMask);
+std::uint32_t seconds_of(Instant instant) { return static_cast<std::uint32_t>(sane_seconds(instant, 1)); }
+
+std::uint32_t eighths_of(Instant instant) {
+  return static_cast<std::uint32_t>(sane_seconds(instant, 8) & kEighthsMask);
 }
 
 Seconds age_of(const ClientEntry& entry, Instant now) {
-  const std::uint32_t age = (seconds_of(now) - entry.seen) & kSecondsMask;
-  return age > kSecondsMask - kAhead ? Seconds{0} : Seconds{static_cast<double>(age)};
+  const std::uint32_t age = (eighths_of(now) - entry.seen) & kEighthsMask;
+  return age > kEighthsMask - 8 * kAhead ? Seconds{0} : Seconds{static_cast<double>(age) / 8};
 }
 
 namespace {

@@ -29,7 +29,7 @@ std::optional<PoolStanding> pool_of(const PoolWords& words);
 // A virtual time: 0 for bits that are none.
 double sane_virtual_time(std::uint64_t bits);
 
-// One client's entry: 32 bits of its hash, 12 of the host, 20 of the instant (seconds, modulo 12 days).
+// One client's entry: 32 bits of its hash, 12 of the host, 20 of the instant (eighths of a second, modulo 36 hours).
 struct ClientEntry {
   std::uint32_t tag = 0;
   std::size_t host = 0;  // below 4096
@@ -41,6 +41,7 @@ std::optional<ClientEntry> client_entry(std::uint64_t word);
 
 std::size_t bucket_of(std::uint64_t client);
 std::uint32_t tag_of(std::uint64_t client);  // never 0
+std::uint32_t eighths_of(Instant instant);
 std::uint32_t seconds_of(Instant instant);
 // Age of an entry; 0 for one that another process wrote a moment "later" than now; otherwise half a turn reads as old.
 Seconds age_of(const ClientEntry& entry, Instant now);

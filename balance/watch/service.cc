@@ -152,6 +152,7 @@ base::Status Service::open_table() {
   }
   if (!table) return table.error();
   table_ = *std::move(table);
+  keep_clients(config_.config(), {});
   return base::ok();
 }
 
@@ -233,6 +234,7 @@ Service::Next Service::look_at_everything(Instant now) {
   if (const Next next = look_at_config(config_.refresh(now), now); next != Next::watch) return next;
   look_at_table();
   look_at_hand(Look::if_changed);
+  keep_clients(watcher_->config(), {&watcher_->config(), clients_ ? &*clients_ : nullptr});
   return look_for_reasons_to_leave(now);
 }
 
@@ -277,6 +279,17 @@ void Service::look_at_table() {
             {{"cause", files_.table + (intact ? ": was deleted or replaced" : ": was damaged")}});
 }
 
+void Service::keep_clients(const Config& config, const ClientsBefore& before) {
+  if (config.sticky.kind != Sticky::client_wild) return clients_.reset();
+  if (clients_ && clients_->intact() && clients_->is_current(clients_file(files_, config))) return;
+  base::Result<Table> made = make_clients(files_, config, base::boot_id(), before);
+  if (made) {
+    clients_ = *std::move(made);
+  } else if (made.error().fault != base::Fault::unavailable) {  // else another one is at it
+    say_once(made.error());
+  }
+}
+
 Service::Next Service::look_at_config(Refresh refresh, Instant now) {
   if (refresh == Refresh::faulty) {
     for (const std::string_view fault : base::split(config_.error().what, '\n')) {
@@ -305,6 +318,7 @@ base::Status Service::change_config(Instant now) {
   base::Result<Table> table =
       Table::create(files_.table, shape(), Table::Heritage{&*table_, places}, kept ? &*kept : nullptr);
   if (!table) return table.error();
+  keep_clients(config, {&watcher_->config(), clients_ ? &*clients_ : nullptr});
   prober_ = *std::move(prober);
   table_ = *std::move(table);
   watcher_ = Watcher(config, *prober_, *table_, now, *watcher_, places);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "balance/table/affinity.h"
 #include "balance/table/config_file.h"
 #include "balance/table/hand_files.h"
 #include "balance/table/lease.h"
@@ -68,6 +69,8 @@ class Service {
   enum class Look : std::uint8_t { if_changed, now };
   void look_at_hand(Look look);
   std::optional<SetByHand> kept_by_hand(const Config& config) const;
+  // Keeps the file of sticky = client-wild for these hosts; `before` as in make_clients().
+  void keep_clients(const Config& config, const ClientsBefore& before);
   Next look_at_config(Refresh refresh, Instant now);
   base::Status change_config(Instant now);
   Next look_for_reasons_to_leave(Instant now);
@@ -84,6 +87,7 @@ class Service {
   Resolver resolver_;
   std::optional<Lease> lease_;
   std::optional<Table> table_;
+  std::optional<Table> clients_;  // of sticky = client-wild
   std::optional<NetworkProber> prober_;
   std::optional<Watcher> watcher_;
   HandMark hand_mark_;

@@ -6,6 +6,7 @@
 
 #include "balance/ground/reply.h"
 #include "balance/ground/request.h"
+#include "balance/ground/sticky.h"
 #include "loadprobe/base/text.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -16,6 +17,7 @@ const balance::Config& config() {
       "public-url = https://maps.example.org/cgi-bin/mapserv\n"
       "artifact-prefixes = /tmp/\n"
       "trusted-proxies = 192.0.2.0/24\n"
+      "sticky = cookie\n"
       "host = pinchot http://pinchot.example.org:8080\n"
       "host = leopold https://leopold.example.org inside=http://10.0.0.12:8080 script=/fcgi/mapserv weight=2\n"
       "host = capra https://[2001:db8::7] backup\n"
@@ -75,6 +77,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     check_redirect(*request, host, balance::Action::redirect_302);
     check_redirect(*request, host, balance::Action::redirect_307);
   }
+  const std::size_t own = request->cookie_host.value_or(0);
+  fuzz::promise(own < config().hosts.size(), "a cookie names a host of ours, or none");
+  balance::Reply kept = loop_detected(*request, config());
+  keep_by_cookie(kept, *request, config(), own);
+  check_form(to_cgi(kept, request->method));
   check_form(to_cgi(options_reply(*request, config()), request->method));
   check_form(to_cgi(unavailable(*request, config(), "no host"), request->method));
   check_form(to_cgi(loop_detected(*request, config()), request->method));

@@ -280,8 +280,7 @@ TEST(Config, SaysWhatIsWrongWithAnOption) {
 }
 
 TEST(Config, SaysWhatIsWrongWithAValue) {
-  EXPECT_EQ(fault_of("sticky = client"), "sticky = client is not in this version; wanted none");
-  EXPECT_EQ(fault_of("sticky = x"), "sticky is 'x'; wanted none");
+  EXPECT_EQ(fault_of("sticky = x"), "sticky is 'x'; wanted none, client, client-wild or cookie");
   EXPECT_EQ(fault_of("panic = 0.5"), "panic is '0.5'; wanted a percentage such as 50%, or 0");
   EXPECT_EQ(fault_of("peers = 0"), "peers is '0'; wanted 1 to 64");
   EXPECT_EQ(fault_of("max-connections = 1000000"), "max-connections is '1000000'; wanted 1 to 10000");

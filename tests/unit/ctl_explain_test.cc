@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "balance/ctl/explain.h"
+#include "balance/ground/sticky.h"
+#include "balance/pool/decision.h"
 #include "tests/unit/scratch_dir.h"
 
 namespace balance {
@@ -125,6 +127,80 @@ TEST(Explain, WithoutRelayingAnHttpsClientIsNotSentToHttpHosts) {
   EXPECT_EQ(explanation->status, 503);
   EXPECT_NE(explanation->text.find("downgrade"), std::string::npos) << explanation->text;
   EXPECT_NE(explanation->text.find("choice     nobody: there is no host to send to\n"), std::string::npos);
+}
+
+TEST(Explain, NamesTheSettingWhereAnHttpsClientMeetsHttpHosts) {
+  ScratchDir dir;
+  Inquiry inquiry = asking("mode=map");
+  inquiry.https = true;
+  const std::string line = "the client is on https and the URL is http; see the setting allow-downgrade\n";
+  for (const char* const mode : {"", "mode = redirect\n"}) {
+    const Config config = pool(mode);
+    const Table table = table_at(dir / "t", config);
+    for (const Table* known : {&table, static_cast<const Table*>(nullptr)}) {
+      const base::Result<Explanation> explanation = explain(inquiry, config, known, kNow, Draw{2});
+      ASSERT_TRUE(explanation);
+      const bool to_inside_only = explanation->text.find("choice     audubon") != std::string::npos;
+      EXPECT_EQ(explanation->text.find(line) != std::string::npos, !to_inside_only) << explanation->text;
+    }
+  }
+  const Config config = pool("allow-downgrade = yes\n");
+  const Table table = table_at(dir / "t", config);
+  EXPECT_EQ(told(inquiry, config, &table).find("allow-downgrade"), std::string::npos);
+}
+
+TEST(Explain, WhatIsNoAddressOfAClientIsAUsageError) {
+  const Config config = pool();
+  for (const char* const client :
+       {"999.1.1.1", "", "localhost", "192.0.2", "192.0.2.1:80", "2001:db8::g", "fe80::1%1"}) {
+    Inquiry inquiry = asking("mode=map");
+    inquiry.client = client;
+    const base::Result<Explanation> explanation = explain(inquiry, config, nullptr, kNow, kDraw);
+    ASSERT_FALSE(explanation) << client;
+    EXPECT_EQ(explanation.error().fault, base::Fault::usage);
+    EXPECT_EQ(explanation.error().what,
+              "explain: --client is '" + std::string(client) + "'; wanted an IPv4 or IPv6 address, such as 192.0.2.7");
+  }
+}
+
+TEST(Explain, TellsWithWhomAClientStays) {
+  ScratchDir dir;
+  const Config config = pool("sticky = client\n");
+  Table table = table_at(dir / "t", config);
+  Inquiry inquiry = asking("mode=map");
+  inquiry.client = "192.0.2.7";
+  EXPECT_NE(told(inquiry, config, &table).find("sticky     nothing is known of this client\n"), std::string::npos);
+  table.claim_client(sticky_key(*base::parse_address("192.0.2.7")), 0, std::nullopt, kNow - Seconds{18}, Seconds{60});
+  const std::string text = told(inquiry, config, &table);
+  EXPECT_NE(text.find("sticky     pinchot, 42s left\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("choice     pinchot: this client stays with it\n"), std::string::npos) << text;
+  inquiry.client = "192.0.2.8";
+  EXPECT_NE(told(inquiry, config, &table).find("choice     leopold: it has the least cost\n"), std::string::npos);
+}
+
+TEST(Explain, TellsWhomACookieNames) {
+  ScratchDir dir;
+  const Config config = pool("sticky = cookie\n");
+  const Table table = table_at(dir / "t", config);
+  Inquiry inquiry = asking("mode=map");
+  EXPECT_NE(told(inquiry, config, &table).find("sticky     it has no cookie of ours\n"), std::string::npos);
+  inquiry.cookie = "BALANCE_HOST=0123456789abcdef";
+  EXPECT_NE(told(inquiry, config, &table).find("sticky     its cookie names no host of ours\n"), std::string::npos);
+  inquiry.cookie = sticky_cookie(Request{}, config, 0);
+  const std::string text = told(inquiry, config, &table);
+  EXPECT_NE(text.find("sticky     pinchot, by its cookie\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("choice     pinchot: this client stays with it\n"), std::string::npos) << text;
+}
+
+TEST(Explain, TellsOfTheLocalHost) {
+  ScratchDir dir;
+  const Config config = pool("local = leopold /cgi-bin/mapserv.real\n");
+  const Table table = table_at(dir / "t", config);
+  const std::string text = told(asking("mode=map"), config, &table);
+  EXPECT_NE(text.find("local      as a CGI program of Apache or lighttpd: no redirect, the web server itself answers "
+                      "with /cgi-bin/mapserv.real?mode=map\n"),
+            std::string::npos)
+      << text;
 }
 
 TEST(Explain, OptionsAreAnsweredWithoutAHost) {

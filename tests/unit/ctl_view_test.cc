@@ -4,6 +4,7 @@
 
 #include "balance/ctl/find_table.h"
 #include "balance/ctl/view.h"
+#include "balance/pool/decision.h"
 #include "tests/unit/scratch_dir.h"
 
 namespace balance {
@@ -50,6 +51,24 @@ PoolView seen(const Config& config, const Table& table) {
   view.table = "/run/balance/balance.conf.table";
   view.lease = {.holding = Holding::held, .process = 123};
   return view;
+}
+
+TEST(Status, CountsTheClientsThatStay) {
+  ScratchDir dir;
+  Config config = two_hosts();
+  config.sticky.kind = Sticky::client;
+  Table table = table_at(dir / "t", config, kNow);
+  for (const char* const address : {"192.0.2.1", "192.0.2.2", "192.0.2.3"}) {
+    table.claim_client(sticky_key(*base::parse_address(address)), 0, std::nullopt, kNow, Seconds{60});
+  }
+  table.claim_client(sticky_key(*base::parse_address("192.0.2.4")), 1, std::nullopt, kNow - Seconds{60}, Seconds{60});
+  const std::string text = to_text(seen(config, table));
+  EXPECT_NE(text.find("\nsticky     client, for 1m after the last request; 3 clients: pinchot 3\n"), std::string::npos)
+      << text;
+  const std::string json = to_json(seen(config, table));
+  EXPECT_NE(json.find("\"sticky\": \"client\", \"sticky_timeout_seconds\": 60"), std::string::npos) << json;
+  EXPECT_NE(json.find("\"clients\": 3"), std::string::npos) << json;
+  EXPECT_NE(json.find("\"clients\": 0"), std::string::npos) << json;
 }
 
 TEST(Status, ShowsThePoolAndALineAHost) {
@@ -142,17 +161,17 @@ TEST(Status, JsonHasNullsForWhatIsNotKnown) {
       R"({"table": "/run/balance/balance.conf.table", "configuration": "/etc/balance/balance.conf", )"
       R"("balancer": "0000000000000abc",
  "poolwatch": {"alive": true, "process": 123, "beat_age_seconds": 0.25, "running_for_seconds": 60.25},
- "panic": false, "web_only": false, "share_of_dispatches": 0.5, "mean_service_seconds": 0.2, "shares_since_seconds": null,
+ "panic": false, "web_only": false, "share_of_dispatches": 0.5, "mean_service_seconds": 0.2, "sticky": "none", "sticky_timeout_seconds": 60, "shares_since_seconds": null,
  "by_hand": {"file": null, "entries": [], "troubles": []},
  "hosts": [
   {"name": "pinchot", "tier": "usable", "health": "up", "duty": "serving", "duty_set_by": null, "reason": "", )"
       R"("left_seconds": null, "weight": 1, "configured_weight": 1, "weight_set_by_hand": false, "cores": 4, "running": 2, )"
       R"("waiting": null, "load1": null, "background": 0, "predicted": 0, "mean_service_seconds": 0.2, )"
-      R"("in_flight": 0, "dispatches": 3, "share": 0.75, "web": "answers", "age_seconds": 0.25, "cause": ""},
+      R"("in_flight": 0, "dispatches": 3, "share": 0.75, "clients": null, "web": "answers", "age_seconds": 0.25, "cause": ""},
   {"name": "leopold", "tier": "down", "health": "down", "duty": "serving", "duty_set_by": null, "reason": "", )"
       R"("left_seconds": null, "weight": 2, "configured_weight": 2, "weight_set_by_hand": false, "cores": 8, )"
       R"("running": null, "waiting": null, "load1": null, "background": 0, "predicted": 0, )"
-      R"("mean_service_seconds": 0.2, "in_flight": 0, "dispatches": 1, "share": 0.25, "web": "refused", "age_seconds": null, )"
+      R"("mean_service_seconds": 0.2, "in_flight": 0, "dispatches": 1, "share": 0.25, "clients": null, "web": "refused", "age_seconds": null, )"
       R"("cause": "web port: connection refused"}]}
 )");
 }

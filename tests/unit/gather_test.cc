@@ -20,7 +20,7 @@ struct Hosts {
 
   std::vector<Candidate> gathered(Draw& draw, std::optional<std::size_t> preferred = std::nullopt) {
     const double greatest = *std::max_element(weights.begin(), weights.end());
-    return gather(Field{weights.size(), greatest, preferred}, draw, [this](std::size_t i) {
+    return gather(Field{weights.size(), greatest, {preferred, std::nullopt}}, draw, [this](std::size_t i) {
       ++reads;
       return candidate(i);
     });
@@ -37,7 +37,7 @@ struct Hosts {
 
 TEST(Gather, OfAnEmptyPoolIsEmpty) {
   Draw draw{1};
-  const auto none = gather(Field{0, 1, std::nullopt}, draw, [](std::size_t) { return std::optional<Candidate>(); });
+  const auto none = gather(Field{0, 1, {}}, draw, [](std::size_t) { return std::optional<Candidate>(); });
   EXPECT_TRUE(none.empty());
 }
 
@@ -146,13 +146,13 @@ TEST(Gather, IsTheSameForTheSameDraw) {
 TEST(Gather, WithAGreatestCapacityOfNothingStillFindsHosts) {
   Hosts hosts(1000);
   Draw draw{4};
-  const auto drawn = gather(Field{1000, 0, std::nullopt}, draw, [&](std::size_t i) { return hosts.candidate(i); });
+  const auto drawn = gather(Field{1000, 0, {}}, draw, [&](std::size_t i) { return hosts.candidate(i); });
   EXPECT_EQ(drawn.size(), 8U);
 }
 
 TEST(Gather, DrawsAsManyOfALargePoolAsItIsTold) {
   Draw draw{5};
-  const auto drawn = gather(Field{1000, 1, std::nullopt, kDrawnForRelay}, draw, [](std::size_t i) {
+  const auto drawn = gather(Field{1000, 1, {}, kDrawnForRelay}, draw, [](std::size_t i) {
     Candidate candidate;
     candidate.host = i;
     return std::optional(candidate);

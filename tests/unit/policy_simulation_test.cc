@@ -121,7 +121,7 @@ class Predict : public Rule {
   std::size_t choose(Instant now) override {
     pool_.beat = now;
     Snapshot snapshot = empty_snapshot(config_, pool_, virtual_time_, now);
-    snapshot.candidates = gather({config_.hosts.size(), pool_.greatest_capacity, std::nullopt}, draw_,
+    snapshot.candidates = gather({config_.hosts.size(), pool_.greatest_capacity, {}}, draw_,
                                  [&](std::size_t i) { return std::optional(read(i, now)); });
     const Choice choice = predict(snapshot);
     const std::size_t host = choice.hosts.at(0);

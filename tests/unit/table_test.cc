@@ -180,7 +180,7 @@ TEST(Table, OfAnotherNumberOfHostsIsUnavailable) {
   made(dir / "t");
   const base::Error error = refusal(dir / "t", {.fingerprint = 7, .hosts = 4, .boot_id = "boot-one"});
   EXPECT_EQ(error.fault, base::Fault::unavailable);
-  EXPECT_EQ(error.what, (dir / "t") + ": is not the table wanted: it has 137344 bytes, wanted 137984 for 4 hosts");
+  EXPECT_EQ(error.what, (dir / "t") + ": is not the table wanted: it has 530560 bytes, wanted 531200 for 4 hosts");
 }
 
 TEST(Table, OfAnotherLayoutIsNeverReinterpreted) {
@@ -189,7 +189,7 @@ TEST(Table, OfAnotherLayoutIsNeverReinterpreted) {
   overwrite(dir / "t", offsetof(layout::Head, layout_version), "\x63");
   const base::Error error = refusal(dir / "t", kShape);
   EXPECT_EQ(error.fault, base::Fault::unavailable);
-  EXPECT_EQ(error.what, (dir / "t") + ": has table layout 99, wanted 4");
+  EXPECT_EQ(error.what, (dir / "t") + ": has table layout 99, wanted 5");
 }
 
 TEST(Table, AFileOfTheRightSizeThatIsNoTableIsUnavailable) {

@@ -32,9 +32,9 @@ class Answer:
         return host.strip("[]"), int(port or 80), target.encode("latin-1")
 
 
-def ask(address, port, target, *, method="GET", headers=(), body=b"", timeout=10.0, tls=None):
+def ask(address, port, target, *, method="GET", headers=(), body=b"", timeout=10.0, tls=None, source=None):
     """One request over a connection of its own. `target` (bytes) goes out as it is; Host is sent unless given. `tls`: an
-    ssl.SSLContext, for https."""
+    ssl.SSLContext, for https. `source` is the client's address."""
     if isinstance(target, str):
         target = target.encode()
     began = time.monotonic()
@@ -46,7 +46,10 @@ def ask(address, port, target, *, method="GET", headers=(), body=b"", timeout=10
         lines.append(b"Content-Length: %d" % len(body))
     lines += [b"Connection: close", b"", b""]
     with contextlib.ExitStack() as stack:
-        connection = stack.enter_context(socket.create_connection((address, port), timeout=timeout))
+        own = source and (source, 0)
+        connection = stack.enter_context(
+            socket.create_connection((address, port), timeout=timeout, source_address=own)
+        )
         if tls:
             connection = stack.enter_context(tls.wrap_socket(connection))
         connection.sendall(b"\r\n".join(lines) + body)

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: MIT
+#include "balance/ground/sticky.h"
+
+#include <gtest/gtest.h>
+
+#include "balance/ground/relay_request.h"
+#include "balance/ground/relay_response.h"
+#include "balance/ground/siphash.h"
+#include "loadprobe/base/text.h"
+#include "tests/unit/requests.h"
+
+namespace balance {
+namespace {
+
+const char* const kHosts =
+    "host = pinchot http://pinchot.example.org:8080\n"
+    "host = Leopold http://leopold.example.org:8080\n";
+
+// The value of the cookie that keeps a client with the host.
+std::string token(const Config& config, std::size_t host) {
+  const std::string cookie = sticky_cookie(request_of(get("mode=map"), config), config, host);
+  const std::size_t begin = cookie.find('=') + 1;
+  return cookie.substr(begin, cookie.find(';') - begin);
+}
+
+std::optional<std::size_t> named(const std::string& header, const Config& config) {
+  RawRequest raw = get("mode=map");
+  raw.cookie = header;
+  return request_of(raw, config).cookie_host;
+}
+
+// The vectors of the paper and its reference implementation: key 00 01 ... 0f, input 00 01 ... of so many bytes.
+TEST(Siphash, IsThatOfThePaper) {
+  constexpr SipKey kKey{0x0706050403020100U, 0x0f0e0d0c0b0a0908U};
+  std::string input;
+  for (char c = 0; c < 15; ++c) input.push_back(c);
+  EXPECT_EQ(siphash(kKey, ""), 0x726fdb47dd0e0e31U);
+  EXPECT_EQ(siphash(kKey, input.substr(0, 1)), 0x74f839c593dc67fdU);
+  EXPECT_EQ(siphash(kKey, input.substr(0, 8)), 0x93f5f5799a932462U);
+  EXPECT_EQ(siphash(kKey, input), 0xa129ca6149be45e5U);
+}
+
+TEST(StickyKeys, HaveTheirDefaults) {
+  const Config config = config_of();
+  EXPECT_EQ(config.sticky.kind, Sticky::none);
+  EXPECT_EQ(config.sticky.timeout, base::Seconds{60});
+  EXPECT_EQ(config.drain_sticky, DrainSticky::keep);
+  EXPECT_FALSE(config.local);
+}
+
+TEST(StickyKeys, AreRead) {
+  const Config config =
+      config_of("sticky = client-wild\nsticky-timeout = 5m\ndrain-sticky = move\nsticky-key = 0123456789abcdef\n");
+  EXPECT_EQ(config.sticky.kind, Sticky::client_wild);
+  EXPECT_EQ(config.sticky.timeout, base::Seconds{300});
+  EXPECT_EQ(config.drain_sticky, DrainSticky::move);
+  EXPECT_EQ(config.sticky.key, "0123456789abcdef");
+}
+
+TEST(StickyKeys, SayWhatIsWrongAndKeepTheSecret) {
+  const auto fault = [](const std::string& line) {
+    return faults_of("host = pinchot http://pinchot.example.org\n" + line + "\n");
+  };
+  EXPECT_EQ(fault("sticky = clients"),
+            "balance.conf:2: sticky is 'clients'; wanted none, client, client-wild or "
+            "cookie; the nearest is 'client'");
+  EXPECT_EQ(fault("sticky-timeout = 0s"), "balance.conf:2: sticky-timeout is '0s'; wanted 1s to 1d");
+  EXPECT_EQ(fault("drain-sticky = yes"), "balance.conf:2: drain-sticky is 'yes'; wanted keep or move");
+  EXPECT_EQ(fault("sticky-key = xyzzy"), "balance.conf:2: sticky-key has 5 bytes; wanted 16 to 200");
+}
+
+TEST(StickyKeys, ThatAreOfNoUseAreWarnedOf) {
+  const auto warned = [](const std::string& lines) { return warnings(config_of(lines)); };
+  EXPECT_EQ(warned("sticky = cookie\nlocal = pinchot /cgi-bin/mapserv.real\n"),
+            (std::vector<std::string>{"local is not used with sticky = cookie: a local redirect cannot set one"}));
+  EXPECT_EQ(warned("sticky = client\nsticky-key = 0123456789abcdef\n"),
+            (std::vector<std::string>{"sticky-key is of use with sticky = cookie alone"}));
+  EXPECT_EQ(warned("sticky = cookie\nsticky-key = 0123456789abcdef\n"), std::vector<std::string>());
+}
+
+TEST(StickyNames, AreTheSameSetInAnyOrderAndCase) {
+  const Config one = config_of("sticky = client-wild\n", "host = a http://a.example\nhost = b http://b.example\n");
+  const Config two = config_of("sticky = client-wild\nscript = /other\n",
+                               "host = B http://b.example:81\nhost = A https://a.example\n");
+  const Config other = config_of("sticky = client-wild\n", "host = a http://a.example\nhost = c http://b.example\n");
+  EXPECT_EQ(one.sticky.names, two.sticky.names);
+  EXPECT_NE(one.sticky.names, other.sticky.names);
+  EXPECT_EQ(one.sticky.places, (std::vector<std::size_t>{0, 1}));
+  EXPECT_EQ(two.sticky.places, (std::vector<std::size_t>{1, 0}));
+  EXPECT_EQ(two.sticky.by_name, (std::vector<std::size_t>{1, 0}));
+}
+
+TEST(StickyCookie, NamesItsHostToEveryBalancerThatHasIt) {
+  const Config here = config_of("sticky = cookie\n", kHosts);
+  const Config there = config_of("sticky = cookie\nmode = relay\n",
+                                 "host = darwin http://darwin.example.org\n"
+                                 "host = leopold http://10.0.0.12\nhost = pinchot http://10.0.0.11\n");
+  EXPECT_EQ(named("BALANCE_HOST=" + token(here, 0), there), 2U);
+  EXPECT_EQ(named("BALANCE_HOST=" + token(here, 1), there), 1U);
+  EXPECT_EQ(named("BALANCE_HOST=" + token(there, 0), here), std::nullopt);
+}
+
+TEST(StickyCookie, DoesNotShowTheName) {
+  const Config config = config_of("sticky = cookie\n", kHosts);
+  EXPECT_EQ(token(config, 0).size(), 16U);
+  EXPECT_EQ(token(config, 0).find_first_not_of("0123456789abcdef"), std::string::npos);
+}
+
+TEST(StickyCookie, IsAnotherWithAnotherKey) {
+  const Config plain = config_of("sticky = cookie\n", kHosts);
+  const Config keyed = config_of("sticky = cookie\nsticky-key = correct horse battery\n", kHosts);
+  EXPECT_NE(token(plain, 0), token(keyed, 0));
+  EXPECT_EQ(named("BALANCE_HOST=" + token(plain, 0), keyed), std::nullopt);
+}
+
+TEST(StickyCookie, DamagedOrForgedIsNone) {
+  const Config config = config_of("sticky = cookie\n", kHosts);
+  const std::string good = token(config, 0);
+  EXPECT_EQ(named("BALANCE_HOST=" + good, config), 0U);
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    std::string bad = good;
+    bad[i] = bad[i] == '0' ? '1' : '0';
+    EXPECT_EQ(named("BALANCE_HOST=" + bad, config), std::nullopt) << bad;
+    EXPECT_EQ(named("BALANCE_HOST=" + good.substr(0, i), config), std::nullopt) << i;
+  }
+  for (const std::string bad : {"", "pinchot", "0", "BALANCE_HOST", "=", "%", "\xff\xfe"}) {
+    EXPECT_EQ(named("BALANCE_HOST=" + bad, config), std::nullopt) << bad;
+    EXPECT_EQ(named(bad, config), std::nullopt) << bad;
+  }
+  EXPECT_EQ(named("BALANCE_HOST=" + good + "0", config), std::nullopt);
+  EXPECT_EQ(named("XBALANCE_HOST=" + good, config), std::nullopt);
+  EXPECT_EQ(named("balance_host=" + good, config), std::nullopt);
+}
+
+TEST(StickyCookie, StandsAmongOthersAndTheFirstGoodOneCounts) {
+  const Config config = config_of("sticky = cookie\n", kHosts);
+  EXPECT_EQ(named("a=b; BALANCE_HOST=" + token(config, 1) + ";c=d", config), 1U);
+  EXPECT_EQ(named("BALANCE_HOST=old;BALANCE_HOST=" + token(config, 1) + "; BALANCE_HOST=" + token(config, 0), config),
+            1U);
+}
+
+TEST(StickyCookie, CountsOnlyWhereItIsConfigured) {
+  const Config cookie = config_of("sticky = cookie\n", kHosts);
+  EXPECT_EQ(named("BALANCE_HOST=" + token(cookie, 0), config_of("", kHosts)), std::nullopt);
+  EXPECT_EQ(named("BALANCE_HOST=" + token(cookie, 0), config_of("sticky = client\n", kHosts)), std::nullopt);
+}
+
+TEST(StickyCookie, OnHttpIsLaxAndOnHttpsForOtherSitesPagesToo) {
+  const Config config = config_of("sticky = cookie\nsticky-timeout = 90s\n", kHosts);
+  RawRequest raw = get("mode=map");
+  EXPECT_EQ(sticky_cookie(request_of(raw, config), config, 0),
+            "BALANCE_HOST=" + token(config, 0) + "; Max-Age=90; Path=/cgi-bin/mapserv; HttpOnly; SameSite=Lax");
+  raw.https = "on";
+  EXPECT_EQ(
+      sticky_cookie(request_of(raw, config), config, 0),
+      "BALANCE_HOST=" + token(config, 0) + "; Max-Age=90; Path=/cgi-bin/mapserv; HttpOnly; Secure; SameSite=None");
+}
+
+TEST(StickyCookie, HasThePathOfPublicUrl) {
+  const Config config = config_of("sticky = cookie\npublic-url = https://maps.example.org/ows/maps\n", kHosts);
+  EXPECT_EQ(sticky_cookie(request_of(get("mode=map"), config), config, 0),
+            "BALANCE_HOST=" + token(config, 0) + "; Max-Age=60; Path=/ows/maps; HttpOnly; Secure; SameSite=None");
+}
+
+TEST(StickyCookie, APathThatMayNotStandThereIsTheWholeSite) {
+  const Config config = config_of("sticky = cookie\n", kHosts);
+  RawRequest raw = get("mode=map");
+  raw.script_name = "/a; Domain=example.org";
+  EXPECT_EQ(sticky_cookie(request_of(raw, config), config, 0),
+            "BALANCE_HOST=" + token(config, 0) + "; Max-Age=60; Path=/; HttpOnly; SameSite=Lax");
+}
+
+TEST(StickyCookie, IsForNoSharedCache) {
+  const Config config = config_of("sticky = cookie\n", kHosts);
+  const Request request = request_of(get("mode=map"), config);
+  const auto control = [&](Reply reply) {
+    keep_by_cookie(reply, request, config, 0);
+    EXPECT_EQ(reply.headers.back().first, "Set-Cookie");
+    std::string all;
+    for (const auto& [name, value] : reply.headers) {
+      if (base::same_ignoring_case(name, "cache-control")) all += value + "|";
+    }
+    return all;
+  };
+  const auto with = [](const std::string& value) {
+    Reply reply;
+    reply.headers.emplace_back("cache-control", value);
+    return reply;
+  };
+  EXPECT_EQ(control(Reply{}), "private|");
+  EXPECT_EQ(control(with("max-age=600")), "max-age=600, private|");
+  EXPECT_EQ(control(with("no-store")), "no-store|");
+  EXPECT_EQ(control(with("private, max-age=1")), "private, max-age=1|");
+}
+
+TEST(StickyCookie, NeverReachesAHostNorComesFromOne) {
+  const Config config = config_of("sticky = cookie\n", kHosts);
+  RawRequest raw = get("mode=map");
+  const std::string cookies = "a=b; BALANCE_HOST=" + token(config, 0) + "; c=d";
+  raw.cookie = cookies;
+  raw.headers.push_back({"COOKIE", raw.cookie});
+  for (const auto& [name, value] : relay_request(raw, request_of(raw, config), config.hosts[0], config).headers) {
+    EXPECT_EQ(value.find("BALANCE_HOST"), std::string::npos) << name << value;
+    if (name == "Cookie") {
+      EXPECT_EQ(value, "a=b; c=d");
+    }
+  }
+  HostHead head;
+  head.status = 200;
+  head.headers = {{"Set-Cookie", "BALANCE_HOST=0123; Path=/"}, {"set-cookie", "other=1"}};
+  const Reply reply = relay_reply(head, config.hosts[0], config);
+  ASSERT_FALSE(reply.headers.empty());
+  EXPECT_EQ(reply.headers[0], (std::pair<std::string, std::string>("set-cookie", "other=1")));
+}
+
+TEST(LocalKey, NamesAHostAndAPath) {
+  const Config config = config_of("local = leopold /cgi-bin/mapserv.real\n", kHosts);
+  ASSERT_TRUE(config.local);
+  EXPECT_EQ(config.local->host, 1U);
+  EXPECT_EQ(config.local->path, "/cgi-bin/mapserv.real");
+}
+
+TEST(LocalKey, SaysWhatIsWrong) {
+  const auto fault = [](const std::string& lines) {
+    return faults_of("host = pinchot http://pinchot.example.org\n" + lines + "\n");
+  };
+  EXPECT_EQ(fault("local = pinchot"),
+            "balance.conf:2: local is 'pinchot'; wanted the name of a host and a path, such "
+            "as 'pinchot /cgi-bin/mapserv.real'");
+  EXPECT_EQ(fault("local = muir /cgi-bin/mapserv.real"),
+            "balance.conf:2: local is 'muir'; wanted the name of one of the hosts");
+  EXPECT_EQ(fault("local = pinchot mapserv").substr(0, 22), "balance.conf:2: local:");
+  EXPECT_EQ(fault("public-url = http://maps.example.org/cgi-bin/mapserv\nlocal = pinchot /cgi-bin/mapserv"),
+            "balance.conf:3: local: /cgi-bin/mapserv is the path of public-url, which is a loop; wanted where mapserv "
+            "itself is");
+}
+
+// A request of a CGI program of this web server.
+Request local_request(const RawRequest& raw, const Config& config) {
+  Request request = request_of(raw, config);
+  request.may_stay_here = redirects_locally(raw);
+  return request;
+}
+
+TEST(LocalRedirect, IsALocationAndNothingElse) {
+  const Config config = config_of("local = leopold /cgi-bin/mapserv.real\n", kHosts);
+  RawRequest raw = get("map=WORLD&mode=map");
+  raw.request_uri = "/cgi-bin/mapserv/a%20b?map=WORLD&mode=map";
+  raw.server_software = "Apache/2.4";
+  const Request request = local_request(raw, config);
+  const Plan plan = plan_for(request, config, Relaying::absent);
+  EXPECT_EQ(action_at(request, config.hosts[1], config, plan), Action::redirect_locally);
+  EXPECT_EQ(action_at(request, config.hosts[0], config, plan), Action::redirect_302);
+  EXPECT_EQ(to_cgi(local_redirect(request, config), Method::get),
+            "Location: /cgi-bin/mapserv.real/a%20b?map=WORLD&mode=map\r\n\r\n");
+}
+
+TEST(LocalRedirect, IsForServersAndMethodsThatCarryItOut) {
+  const auto does = [](std::string_view software, std::string_view method) {
+    RawRequest raw = get("mode=map");
+    raw.server_software = software;
+    raw.method = method;
+    return redirects_locally(raw);
+  };
+  EXPECT_TRUE(does("Apache/2.4.62 (Debian)", "GET"));
+  EXPECT_TRUE(does("Apache", "HEAD"));
+  EXPECT_TRUE(does("lighttpd/1.4.69", "GET"));
+  EXPECT_FALSE(does("Apache", "POST"));
+  EXPECT_FALSE(does("lighttpd/1.4.69", "PUT"));
+  EXPECT_FALSE(does("nginx/1.22.1", "GET"));
+  EXPECT_FALSE(does("", "GET"));
+}
+
+TEST(LocalRedirect, NeverLeadsToTheBalancerItself) {
+  const Config config = config_of("local = leopold /cgi-bin/mapserv\n", kHosts);
+  RawRequest raw = get("mode=map");
+  raw.server_software = "Apache";
+  for (const std::string_view script : {"/cgi-bin/mapserv", "/cgi-bin/mapserv/"}) {
+    raw.script_name = script;
+    const Request request = local_request(raw, config);
+    EXPECT_FALSE(stays_here(request, config.hosts[1], config)) << script;
+  }
+}
+
+TEST(LocalRedirect, NeedsNoHttpsUrlForAClientOnHttps) {
+  const Config config = config_of("local = leopold /cgi-bin/mapserv.real\n", kHosts);
+  RawRequest raw = get("mode=map");
+  raw.server_software = "Apache";
+  raw.https = "on";
+  const Request request = local_request(raw, config);
+  EXPECT_EQ(target_of(request, config.hosts[1], config), Target::fit);
+  EXPECT_EQ(target_of(request, config.hosts[0], config), Target::downgrade);
+}
+
+TEST(LocalRedirect, CannotSetACookieSoThatIsARedirect) {
+  const Config config = config_of("sticky = cookie\nlocal = leopold /cgi-bin/mapserv.real\n", kHosts);
+  RawRequest raw = get("mode=map");
+  raw.server_software = "Apache";
+  EXPECT_FALSE(stays_here(local_request(raw, config), config.hosts[1], config));
+}
+
+}  // namespace
+}  // namespace balance
