@@ -116,6 +116,10 @@ std::string pool_text(const PoolView& view) {
     text += (first ? " " : ", ") + std::to_string(count) + " " + std::string(name_of(tier));
     first = false;
   }
+  const std::size_t serve_nobody = tiers[static_cast<std::size_t>(Tier::draining)] +
+                                   tiers[static_cast<std::size_t>(Tier::down)] +
+                                   tiers[static_cast<std::size_t>(Tier::out)];
+  if (serve_nobody == view.hosts.size()) text += "; NO HOST SERVES: new clients get 503";
   if (view.web_only) text += "; NO HOST REPORTS: all probe ports refuse, chosen by weight among web ports that answer";
   return text + "; panic " + (view.panic ? "YES: most hosts are silent, chosen by weight" : "no") + "; " +
          percent(view.share) + " of all dispatches are ours; mean service time " +

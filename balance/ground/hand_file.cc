@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <set>
 
 #include "balance/ground/config_draft.h"
 #include "loadprobe/base/text.h"
@@ -16,6 +17,7 @@ namespace {
 using loadprobe::Duty;
 
 constexpr std::size_t kMostFaults = 100;
+constexpr std::size_t kMostEntries = 10'000;         // ten times the hosts of the largest pool
 constexpr std::int64_t kMostSeconds = 253402300799;  // 9999-12-31T23:59:59Z
 
 // Digits alone, as many as there are.
@@ -31,16 +33,22 @@ std::string two_digits(unsigned number) { return (number < 10 ? "0" : "") + std:
 // One line while it is read.
 class Line {
  public:
-  Line(HandText& out, std::string place) : out_(out), place_(std::move(place)) {}
+  // `known`: the hosts that have a line.
+  Line(HandText& out, std::set<std::string, std::less<>>& known, std::string place)
+      : out_(out), known_(known), place_(std::move(place)) {}
 
   void read(std::string_view line) {
     const std::string_view name = line.substr(0, line.find_first_of(" \t"));
     if (!is_host_name(name)) {
       return fault("found '" + base::escaped(name, 70) + "'; wanted the name of a host");
     }
-    if (std::ranges::find(out_.entries, name, &HandEntry::host) != out_.entries.end()) {
+    if (known_.contains(name)) {
       return fault(std::string(name) + " has a line already; wanted one line a host, the first counts");
     }
+    if (known_.size() >= kMostEntries) {
+      return fault("found the line of another host; wanted at most " + std::to_string(kMostEntries) + " of them");
+    }
+    known_.emplace(name);
     entry_.host = name;
     line.remove_prefix(name.size());
     for (line = base::trim(line); !line.empty(); line = base::trim(line)) line = read_word(line);
@@ -93,6 +101,7 @@ class Line {
   }
 
   HandText& out_;
+  std::set<std::string, std::less<>>& known_;
   std::string place_;
   HandEntry entry_;
 };
@@ -111,12 +120,13 @@ void forget_duty(HandEntry& entry) {
 
 HandText parse_hand_text(std::string_view text, const std::string& file) {
   HandText out;
+  std::set<std::string, std::less<>> known;
   std::size_t number = 0;
   for (const std::string_view raw : base::split(text, '\n')) {
     ++number;
     const std::string_view line = base::trim(raw);
     if (line.empty() || line.front() == '#') continue;
-    Line(out, file + ":" + std::to_string(number) + ": ").read(line);
+    Line(out, known, file + ":" + std::to_string(number) + ": ").read(line);
   }
   return out;
 }
@@ -146,9 +156,11 @@ base::Result<double> hand_weight(std::string_view word) {
                                                "'; wanted 0 to 1000, with at most six digits behind the point"};
   };
   if (!weight || *weight < 0 || *weight > kMost) return refuse();
-  const double millionths = std::round(*weight * kMillion);
-  if (std::fabs(*weight * kMillion - millionths) > 1e-3) return refuse();
-  return millionths / kMillion;
+  // Both are the nearest to what was written, so one with six digits comes back as it was; near it is not enough, or
+  // 1e-9 would be 0, which drains.
+  const double rounded = std::round(*weight * kMillion) / kMillion;
+  if (rounded != *weight) return refuse();
+  return std::fabs(rounded);  // no -0
 }
 
 // Twice: a cut may leave a blank at the end, which is trimmed when the text is read again.

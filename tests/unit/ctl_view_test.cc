@@ -105,6 +105,20 @@ TEST(Status, FlagsThatWebPortsAreAllThatAnswers) {
   EXPECT_NE(text.find("pool       2 hosts: 2 web only; NO HOST REPORTS: "), std::string::npos) << text;
 }
 
+TEST(Status, SaysThatClientsGet503WhereNobodyServes) {
+  ScratchDir dir;
+  const Config config = two_hosts();
+  Table table = table_at(dir / "t", config, kNow);  // pinchot up, leopold down
+  EXPECT_EQ(to_text(seen(config, table)).find("NO HOST SERVES"), std::string::npos);
+  SetByHand drained;
+  drained.hosts = {ByHand{.duty = Duty::draining}, ByHand{}};
+  EXPECT_TRUE(table.set_by_hand(drained, table.words_by_hand()));
+  const std::string text = to_text(seen(config, table));
+  EXPECT_NE(text.find("pool       2 hosts: 1 draining, 1 down; NO HOST SERVES: new clients get 503; "),
+            std::string::npos)
+      << text;
+}
+
 TEST(Status, SharesAreThoseSinceTheEarlierView) {
   ScratchDir dir;
   const Config config = two_hosts();

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace balance {
 namespace {
 
@@ -102,6 +104,28 @@ TEST(HandFile, AWeightHasAtMostSixDigitsBehindThePoint) {
   for (const std::string_view bad : {"", "-1", "1000.1", "inf", "nan", "0x1", "+1", "1e-7", "1,5", "2 "}) {
     EXPECT_FALSE(hand_weight(bad)) << bad;
   }
+}
+
+TEST(HandFile, AWeightTooSmallToKeepDoesNotDrain) {
+  for (const std::string_view tiny : {"1e-9", "1e-12", "1e-300", "0.0000004", "2.0000000001"}) {
+    EXPECT_FALSE(hand_weight(tiny)) << tiny;
+  }
+  for (int millionths = 1; millionths < 1'000'000'000; millionths += 99'991) {
+    std::string digits = std::to_string(millionths + 10'000'000'000);
+    const std::string text = digits.substr(1, 4) + "." + digits.substr(5);
+    EXPECT_TRUE(hand_weight(text)) << text;
+  }
+  EXPECT_FALSE(std::signbit(*hand_weight("-0")));
+}
+
+// Minutes, in which poolwatch asked no host and did not end on SIGTERM.
+TEST(HandFile, MegabytesOfHostsTakeNoLongerThanReadingThem) {
+  std::string many;
+  for (int i = 0; i < 400'000; ++i) many += "x" + std::to_string(i) + " weight=3\n";
+  const HandText text = parsed(many);
+  EXPECT_EQ(text.entries.size(), 10'000U);
+  EXPECT_EQ(text.faults.size(), 100U);
+  EXPECT_NE(text.faults[0].find("10001: found the line of another host; wanted at most 10000"), std::string::npos);
 }
 
 TEST(HandFile, TimesAreUtcBothWays) {
