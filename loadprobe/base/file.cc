@@ -44,9 +44,8 @@ Status fill_and_rename(Fd file, const std::string& neighbour, const std::string&
   return ok();
 }
 
-Status write_beside(const std::string& path, std::string_view content, const Form& form) {
-  std::string neighbour = path + ".XXXXXX";
-  Fd file(::mkostemp(neighbour.data(), O_CLOEXEC));
+Status write_beside(Fd file, const std::string& neighbour, const std::string& path, std::string_view content,
+                    const Form& form) {
   if (!file) return system_error("cannot write beside " + path);
   Status written = fill_and_rename(std::move(file), neighbour, path, content, form);
   if (!written) ::unlink(neighbour.c_str());
@@ -75,11 +74,19 @@ Result<std::string> read_file(const std::string& path, std::size_t most_bytes) {
 }
 
 Status write_file(const std::string& path, std::string_view content, unsigned mode) {
-  return write_beside(path, content, {mode, nullptr});
+  std::string neighbour = path + ".XXXXXX";
+  Fd file(::mkostemp(neighbour.data(), O_CLOEXEC));
+  return write_beside(std::move(file), neighbour, path, content, {mode, nullptr});
 }
 
 Status write_file_for(const Owner& owner, const std::string& path, std::string_view content, unsigned mode) {
-  if (Status written = write_beside(path, content, {mode, &owner}); !written) return written;
+  // One name for all, so that those who are killed while they write leave one file, and that to the next.
+  const std::string neighbour = path + ".new";
+  ::unlink(neighbour.c_str());
+  Fd file(::open(neighbour.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (Status written = write_beside(std::move(file), neighbour, path, content, {mode, &owner}); !written) {
+    return written;
+  }
   const Result<Fd> folder = Fd::open(path.substr(0, path.rfind('/') + 1), O_RDONLY | O_DIRECTORY);
   if (!folder || ::fsync(folder->get()) != 0) return system_error("cannot flush the folder of " + path);
   return ok();

@@ -22,6 +22,7 @@ struct Owner {
   unsigned user = 0, group = 0;
 };
 // The same, given to this owner where the system lets us, and the folder flushed too: it outlives a power cut.
+// The neighbour is `path`.new, whatever is there: one caller at a time.
 Status write_file_for(const Owner& owner, const std::string& path, std::string_view content, unsigned mode);
 
 }  // namespace base

@@ -214,6 +214,21 @@ TEST_F(HandFilesOnDisk, LinksPipesAndHugeFilesAreRefusedAndNamed) {
   EXPECT_EQ(refusal(), kept() + ": is larger than 8 MB");
 }
 
+TEST_F(HandFilesOnDisk, OneThatWasKilledWhileItWroteLeavesNothingThatLasts) {
+  ASSERT_TRUE(set_weight("pinchot", 2));
+  const std::string half = kept() + ".new", other = folder_ / "other";
+  ASSERT_TRUE(base::write_file(half, "pinchot wei", 0600));
+  ASSERT_TRUE(set_weight("pinchot", 3));
+  EXPECT_NE(access(half.c_str(), F_OK), 0);
+  ASSERT_TRUE(base::write_file(other, "of somebody else"));
+  ASSERT_EQ(symlink(other.c_str(), half.c_str()), 0);
+  ASSERT_TRUE(set_weight("pinchot", 4));
+  EXPECT_EQ(*base::read_file(other), "of somebody else");
+  EXPECT_EQ(read_kept(files())->text.entries.at(0).weight, 4);
+  struct stat status = {};
+  EXPECT_NE(lstat(half.c_str(), &status), 0);
+}
+
 TEST_F(HandFilesOnDisk, AnotherUserGetsAnErrorAndNothingChanges) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root to become somebody else";
   ASSERT_TRUE(set_weight("pinchot", 5));
