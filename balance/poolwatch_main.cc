@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "balance/ground/config.h"
 #include "balance/table/config_file.h"
@@ -50,13 +51,18 @@ CommandLine parse_command_line(int argc, char** argv) {
   add("check", options::bool_switch(&line.check));
   add("help", options::bool_switch(&line.help));
   add("version", options::bool_switch(&line.version));
+  add("word", options::value<std::vector<std::string>>());  // refused below, by name
   options::variables_map values;
   // No guessing: an abbreviation that works today may be ambiguous tomorrow.
   const int style = options::command_line_style::default_style & ~options::command_line_style::allow_guessing;
-  const options::positional_options_description no_words;
-  options::store(options::command_line_parser(argc, argv).options(known).style(style).positional(no_words).run(),
-                 values);
+  options::positional_options_description words;
+  words.add("word", -1);
+  options::store(options::command_line_parser(argc, argv).options(known).style(style).positional(words).run(), values);
   options::notify(values);
+  if (values.count("word") > 0) {
+    throw options::error("found '" + base::escaped(values["word"].as<std::vector<std::string>>().front()) +
+                         "'; wanted options alone");
+  }
   return line;
 }
 

@@ -50,6 +50,8 @@ void read_host(std::string_view value, std::size_t index, Draft& draft);
 
 // At most 63 letters, digits, '.', '-' and '_'.
 bool is_host_name(std::string_view name);
+// Whether it is an option of host lines, such as 'weight'.
+bool is_host_option(std::string_view name);
 
 std::optional<ProbeKind> probe_kind_of(std::string_view name);
 std::uint16_t default_port(ProbeKind kind);

@@ -92,6 +92,17 @@ std::string unknown_option(std::string_view word) {
   return "unknown option '" + base::escaped(word) + "'" + nearest_of(name, known);
 }
 
+// How many words an option takes from `at` on if there are blanks around its '=', as in 'weight = 2'; else 0.
+std::size_t words_with_blanks(const std::vector<std::string_view>& words, std::size_t at) {
+  const std::string_view name = words[at].substr(0, words[at].find('='));
+  if (!is_host_option(name) || name == kBackup || at + 1 == words.size()) return 0;
+  const std::string_view next = words[at + 1];
+  const bool has_equals = name.size() < words[at].size();
+  if (!has_equals) return next.front() != '=' ? 0 : next.size() > 1 || at + 2 == words.size() ? 2 : 3;
+  const bool ends_there = name.size() + 1 == words[at].size();
+  return ends_there && !is_host_option(next.substr(0, next.find('='))) ? 2 : 0;
+}
+
 // The second word is the URL, unless it is an option: an '=' in front of any '://'.
 bool is_option(std::string_view word) {
   const std::size_t equals = word.find('=');
@@ -116,9 +127,26 @@ class HostReader {
     line_.draft.host.name = words.front();
     where_ = "host " + line_.draft.host.name;
     std::size_t next = 1;
-    if (words.size() > 1 && !is_option(words[1])) read_url(words[next++]);
-    for (; next < words.size(); ++next) read_option(words[next]);
+    if (words.size() > 1 && !is_option(words[1]) && words_with_blanks(words, 1) == 0) read_url(words[next++]);
+    while (next < words.size()) {
+      if (const std::size_t torn = words_with_blanks(words, next); torn > 0) {
+        refuse_blanks(words, next, torn);
+        next += torn;
+      } else {
+        read_option(words[next++]);
+      }
+    }
     finish();
+  }
+
+  void refuse_blanks(const std::vector<std::string_view>& words, std::size_t at, std::size_t count) {
+    std::string found, wanted;
+    for (std::size_t i = at; i < at + count; ++i) {
+      found += (i == at ? "" : " ") + base::escaped(words[i]);
+      wanted += base::escaped(words[i]);
+    }
+    met_.push_back(words[at].substr(0, words[at].find('=')));
+    fault(where_ + ": found '" + found + "'; wanted '" + wanted + "', without blanks");
   }
 
   void read_url(std::string_view word) {
@@ -140,8 +168,11 @@ class HostReader {
       return;
     }
     const auto* option = std::ranges::find(kOptions, name, &Option::name);
-    if (option == kOptions.end() || equals == std::string_view::npos)
-      return fault(where_ + ": " + unknown_option(word));
+    if (!is_host_option(name)) return fault(where_ + ": " + unknown_option(word));
+    if (option == kOptions.end() || equals == std::string_view::npos) {
+      const std::string wanted = std::string(name) + (name == kBackup ? "' alone" : "=...'");
+      return fault(where_ + ": found '" + base::escaped(word) + "'; wanted '" + wanted);
+    }
     const std::string what = option->read(line_, word.substr(equals + 1));
     if (!what.empty()) fault(where_ + ": " + std::string(name) + what);
   }
@@ -181,6 +212,10 @@ bool is_host_name(std::string_view name) {
     const char letter = base::lower(c);
     return (letter >= 'a' && letter <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_';
   });
+}
+
+bool is_host_option(std::string_view name) {
+  return name == kBackup || std::ranges::find(kOptions, name, &Option::name) != kOptions.end();
 }
 
 void read_host(std::string_view value, std::size_t index, Draft& draft) {

@@ -349,6 +349,21 @@ std::vector<std::string_view> known_keys() {
   return keys;
 }
 
+namespace {
+
+std::string unknown_key(const std::string& key) {
+  const std::string unknown = "unknown key '" + base::escaped(key) + "'";
+  if (is_host_option(key)) return unknown + ": it belongs on the line of a host, behind the URL";
+  std::string what = base::unknown_key(key, known_keys());
+  if (!key.starts_with("answer.") || what != unknown) return what;
+  for (const Choice<Class>& one : kAnswerKeys) {
+    what += (&one == kAnswerKeys.begin() ? "; wanted " : ", ") + std::string(one.name);
+  }
+  return what;
+}
+
+}  // namespace
+
 KeyReader::KeyReader(Draft& draft) : draft_(draft), seen_(kKeys.size() + kAnswerKeys.size(), 0) {}
 
 void KeyReader::read(const base::Setting& setting, std::size_t index) {
@@ -367,7 +382,7 @@ void KeyReader::read(const base::Setting& setting, std::size_t index) {
   } else if (setting.key == "answer.options") {
     fault = " is not for choice: OPTIONS is always answered by the balancer";
   } else {
-    draft_.faults.push_back({index, base::unknown_key(setting.key, known_keys())});
+    draft_.faults.push_back({index, unknown_key(setting.key)});
     return;
   }
   if (!fault.empty()) draft_.faults.push_back({index, setting.key + fault});

@@ -131,7 +131,7 @@ void warn_of_settings(const Config& config, std::vector<std::string>& out) {
   const std::string& folder = config.state_dir;
   if (folder == "/tmp" || folder.starts_with("/tmp/") || folder == "/var/tmp" || folder.starts_with("/var/tmp/")) {
     out.push_back("state-dir is " + folder +
-                  ", where others may write: wanted a folder of its own, such as /run/balance");
+                  "; wanted a folder elsewhere, such as /run/balance: what is in /tmp anybody may make first");
   }
 }
 

@@ -187,6 +187,26 @@ TEST(Config, ListsEveryFaultAtOnceInTheOrderOfTheFile) {
       "balance.conf:8: probe.interval: '250' is no duration; wanted a number and ms, s, m, h or d, as in '250ms'");
 }
 
+TEST(Config, TellsOfBlanksAroundTheEqualsSignOfAnOptionOnce) {
+  const auto option = [](const std::string& text) { return fault_of("host = a http://a.example.org " + text); };
+  EXPECT_EQ(option("weight = 2"), "host a: found 'weight = 2'; wanted 'weight=2', without blanks");
+  EXPECT_EQ(option("weight =2 backup"), "host a: found 'weight =2'; wanted 'weight=2', without blanks");
+  EXPECT_EQ(option("weight= 2"), "host a: found 'weight= 2'; wanted 'weight=2', without blanks");
+  EXPECT_EQ(option("weight ="), "host a: found 'weight ='; wanted 'weight=', without blanks");
+  EXPECT_EQ(option("weight= backup"), "host a: weight is ''; wanted 0 to 1000");
+  EXPECT_EQ(option("backup = yes").substr(0, 26), "host a: unknown option '='");
+  EXPECT_EQ(fault_of("host = a inside-only = http://10.0.0.1"),
+            "host a: found 'inside-only = http://10.0.0.1'; wanted 'inside-only=http://10.0.0.1', without blanks");
+}
+
+TEST(Config, SaysWhereAnOptionOfAHostBelongsAndWhichClassesHaveAnswers) {
+  EXPECT_EQ(faults_of("host = a http://a.example.org\nweight = 2\n"),
+            "balance.conf:2: unknown key 'weight': it belongs on the line of a host, behind the URL");
+  EXPECT_EQ(faults_of("host = a http://a.example.org\nanswer.pictures = relay\n"),
+            "balance.conf:2: unknown key 'answer.pictures'; wanted answer.body, answer.artifact, answer.private, "
+            "answer.document, answer.long, answer.cors, answer.image, answer.data, answer.page");
+}
+
 TEST(Config, AsksForAHost) {
   EXPECT_EQ(faults_of(""), "balance.conf: found no host; wanted at least one line 'host = NAME URL'");
   EXPECT_EQ(faults_of("mode = x\n"),
@@ -264,7 +284,8 @@ TEST(Config, SaysWhatIsWrongWithAnOption) {
   EXPECT_EQ(option("script=cgi"), "host a: script: path is 'cgi'; wanted one that begins with '/'");
   EXPECT_EQ(option("weight=1 weight=2"), "host a: weight is given again; wanted it once");
   EXPECT_EQ(option("backup backup"), "host a: backup is given again; wanted it once");
-  EXPECT_EQ(option("backup=yes"), "host a: unknown option 'backup=yes'; the nearest is 'backup'");
+  EXPECT_EQ(option("backup=yes"), "host a: found 'backup=yes'; wanted 'backup' alone");
+  EXPECT_EQ(option("weight"), "host a: found 'weight'; wanted 'weight=...'");
   EXPECT_EQ(option("bakcup"), "host a: unknown option 'bakcup'; the nearest is 'backup'");
   for (const char* bad : {"weight=",    "weight=1001", "weight=nan",        "weight=inf",   "weight=1e9",
                           "weight=0x1", "weight=+1",   "weight= 1",         "cores=-1",     "cores=5000",
@@ -449,8 +470,9 @@ TEST(ConfigWarnings, NameWhatIsHardlyMeant) {
       "probe.timeout is 500ms, longer than the interval of loadprobe, 100ms: a slow report delays the next probe");
   EXPECT_EQ(warnings_of("[probe]\ntimeout = 10s\n"),
             "probe.timeout is 10s, longer than the interval of loadprobe, 250ms: a slow report delays the next probe");
-  EXPECT_EQ(warnings_of("state-dir = /tmp/x\n"),
-            "state-dir is /tmp/x, where others may write: wanted a folder of its own, such as /run/balance");
+  EXPECT_EQ(
+      warnings_of("state-dir = /tmp/x\n"),
+      "state-dir is /tmp/x; wanted a folder elsewhere, such as /run/balance: what is in /tmp anybody may make first");
   EXPECT_EQ(warnings_of("",
                         "host = a http://a.example.org inside=http://10.0.0.1\nhost = b http://b.example.org "
                         "inside=http://10.0.0.1\n"),
