@@ -26,6 +26,27 @@ void note_comments(Findings& found) {
   }
 }
 
+// A rule by the time of day (backups at night) or by who asks: a pool alone does not say it.
+void note_rules(Findings& found) {
+  const std::vector<Token>& tokens = found.script.tokens.list;
+  std::size_t last_line = 0;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const Token& token = tokens[i];
+    if (token.line == last_line) continue;
+    if (token.kind == Kind::word && (token.text == "localtime" || token.text == "gmtime")) {
+      found.note(token.line, token.text + " is asked: rules by time have no counterpart here; cron does it with " +
+                                 "'balancectl drain HOST --for 2h' or 'balancectl weight'");
+      last_line = token.line;
+    }
+    if (token.kind != Kind::variable || token.text != "$ENV" || i + 2 >= tokens.size()) continue;
+    const std::string& name = tokens[i + 2].text;
+    if (name == "REMOTE_ADDR" || name == "REMOTE_HOST" || name == "HTTP_REFERER" || name == "HTTP_USER_AGENT") {
+      found.note(token.line, name + " is asked: rules by who asks have no counterpart here");
+      last_line = token.line;
+    }
+  }
+}
+
 // What else the script says in so many words: nothing of it is lost without a line.
 void note_rest(Findings& found) {
   for (const Rup& rup : found.script.rups) {
@@ -114,6 +135,7 @@ Pool pool_of(const Script& script) {
   merge_twins(found);
   note_short_names(found);
   note_comments(found);
+  note_rules(found);
   note_rest(found);
   std::stable_sort(found.pool.remarks.begin(), found.pool.remarks.end(),
                    [](const Remark& a, const Remark& b) { return a.line < b.line; });

@@ -188,6 +188,22 @@ TEST(Import, DoubtsNameFileLineFoundAndWanted) {
             List{"b.pl:2: ''' has no end; wanted '''; what follows was not read"});
 }
 
+TEST(Import, ARuleByTimeOrByWhoAsksIsNotLostSilently) {
+  const Imported found = import_of(
+      "@pool = ('a.example.org', 'b.example.org');\n"
+      "@t = localtime(time);\n"
+      "if ($t[6] == 5) { $host = 'a.example.org'; }\n"
+      "if ($ENV{'REMOTE_ADDR'} =~ /^10\\./) { $host = 'b.example.org'; }\n"
+      "print LOG \"$ENV{QUERY_STRING}\";\n");
+  EXPECT_TRUE(has_line(found.conf,
+                       "#   b.pl:2: localtime is asked: rules by time have no counterpart here; cron does it with "
+                       "'balancectl drain HOST --for 2h' or 'balancectl weight'"))
+      << found.conf;
+  EXPECT_TRUE(has_line(found.conf, "#   b.pl:4: REMOTE_ADDR is asked: rules by who asks have no counterpart here"))
+      << found.conf;
+  EXPECT_EQ(found.conf.find("QUERY_STRING"), std::string::npos);
+}
+
 TEST(Import, AVariableThatChangesIsNotTakenForItsFirstValue) {
   // $host is "" at first, and a host later: the URL's host is no name.
   EXPECT_TRUE(has_line(settings("$host = '';\n@pool = qw(a b);\nforeach $h (@pool) { $host = $h; }\n"
