@@ -191,14 +191,19 @@ int wait(const Command& command, const Config& config) {
 }  // namespace
 
 int set_by_hand(const Command& command, const Config& config) {
-  const base::Result<HandChanged> done = change_by_hand(
-      config, system_roots(), base::boot_id(),
-      [&](std::vector<HandEntry>& entries, std::int64_t now) { return change(command, config, entries, now); });
+  bool is_nobody_left = false;
+  const base::Result<HandChanged> done =
+      change_by_hand(config, system_roots(), base::boot_id(), [&](std::vector<HandEntry>& entries, std::int64_t now) {
+        base::Status status = change(command, config, entries, now);
+        is_nobody_left = leaves_nobody(config, entries, now);
+        return status;
+      });
   if (!done) return fail(done.error());
   for (const std::string& note : done->notes) std::cerr << "balancectl: " << note << "\n";
   for (const std::string& name : command.hosts) std::cout << name << ": " << said_of(command, config, name) << "\n";
   std::cout.flush();
   tell_what_stands(command, config);
+  if (is_nobody_left) std::cerr << "balancectl: warning: no host is left that takes new clients: they get status 503\n";
   return command.wait ? wait(command, config) : kFine;
 }
 

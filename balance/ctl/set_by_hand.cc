@@ -156,6 +156,15 @@ void add_notes(const Place& place, const HandText& text, const Config& config, H
 
 }  // namespace
 
+bool leaves_nobody(const Config& config, const std::vector<HandEntry>& entries, std::int64_t now) {
+  return std::ranges::none_of(config.hosts, [&](const HostConfig& host) {
+    const auto entry = std::ranges::find(entries, host.name, &HandEntry::host);
+    if (entry == entries.end()) return host.weight > 0;
+    const bool is_over = entry->until && *entry->until <= now;
+    return entry->weight.value_or(host.weight) > 0 && (is_over || entry->duty == loadprobe::Duty::serving);
+  });
+}
+
 HandEntry& entry_of(std::vector<HandEntry>& entries, const std::string& host) {
   const auto found = std::ranges::find(entries, host, &HandEntry::host);
   if (found != entries.end()) return *found;

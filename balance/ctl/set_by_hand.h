@@ -29,6 +29,9 @@ struct HandChanged {
 base::Result<HandChanged> change_by_hand(const Config& config, const StateRoots& roots, const std::string& boot_id,
                                          const HandChange& change);
 
+// Whether what was set by hand, and weights of 0, leave no host that takes new clients; `now` in seconds since 1970.
+bool leaves_nobody(const Config& config, const std::vector<HandEntry>& entries, std::int64_t now);
+
 // The entry of a host, made if need be.
 HandEntry& entry_of(std::vector<HandEntry>& entries, const std::string& host);
 

@@ -169,6 +169,18 @@ TEST_F(HandFilesOnDisk, AnOlderFileNeverUndoesAYoungerWord) {
   EXPECT_EQ(table.weights_differ(), true);
 }
 
+TEST_F(HandFilesOnDisk, DrainingTheLastHostIsToldOf) {
+  constexpr std::int64_t kNow = 1000;
+  std::vector<HandEntry> entries;
+  EXPECT_FALSE(leaves_nobody(config_, entries, kNow));
+  for (const char* host : {"pinchot", "leopold"}) entry_of(entries, host).duty = Duty::draining;
+  EXPECT_FALSE(leaves_nobody(config_, entries, kNow));
+  entry_of(entries, "darwin").weight = 0;
+  EXPECT_TRUE(leaves_nobody(config_, entries, kNow));
+  entry_of(entries, "leopold").until = kNow;  // over
+  EXPECT_FALSE(leaves_nobody(config_, entries, kNow));
+}
+
 TEST_F(HandFilesOnDisk, AnErrorOfTheChangeLeavesAllAsItWas) {
   ASSERT_TRUE(set_weight("pinchot", 5));
   const std::string before = *base::read_file(kept());
