@@ -44,9 +44,13 @@ ConfigFile config_file(const Command& command, const std::string& from_environme
 }
 
 // A missing file is no fault unless somebody named it.
-Result<ProbeConfig> load_config(const ConfigFile& file) {
+bool may_be_missing(const ConfigFile& file) {
   const bool missing = ::access(file.path.c_str(), F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR);
-  if (missing && file.named == ConfigFile::Named::by_default) return default_config();
+  return missing && file.named == ConfigFile::Named::by_default;
+}
+
+Result<ProbeConfig> load_config(const ConfigFile& file) {
+  if (may_be_missing(file)) return default_config();
   const Result<std::string> text = base::read_file(file.path);
   if (!text) return Error{Fault::usage, text.error().what};
   return parse_config(*text, file.path);
@@ -93,6 +97,7 @@ Status run(const Command& command, const std::string& from_environment) {
     case Command::Kind::ready:
       return ready(*config);
     case Command::Kind::check:
+      return write_out(file.path + (may_be_missing(file) ? ": not there, the defaults count\n" : ": fine\n"));
     case Command::Kind::help:
     case Command::Kind::version:
       break;

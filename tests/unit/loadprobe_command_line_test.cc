@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include "loadprobe/base/file.h"
 #include "loadprobe/command_line.h"
+#include "loadprobe/commands.h"
+#include "tests/unit/scratch_dir.h"
 
 namespace loadprobe {
 namespace {
@@ -43,6 +46,16 @@ TEST(CommandLine, UsageNamesEveryOption) {
   for (const char* option : {"--config", "--once", "--check", "--drain", "--ready", "--help", "--version"}) {
     EXPECT_NE(usage().find(option), std::string::npos) << option;
   }
+}
+
+TEST(CommandLine, CheckSaysWhichFileItFoundFine) {
+  const ::ScratchDir folder;
+  const std::string file = folder / "loadprobe.conf";
+  ASSERT_TRUE(base::write_file(file, "listen = 127.0.0.1:9719\n"));
+  testing::internal::CaptureStdout();
+  const base::Status checked = run({.kind = Command::Kind::check, .config = {}, .reason = {}}, file);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), file + ": fine\n");
+  EXPECT_TRUE(checked);
 }
 
 }  // namespace
