@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "balance/ground/hand_file.h"
+#include "balance/table/config_file.h"
 #include "loadprobe/base/text.h"
 
 namespace balance {
@@ -26,9 +27,10 @@ base::Error usage(const std::string& what) { return base::Error{base::Fault::usa
 
 po::options_description general_options() {
   po::options_description options("For every command");
-  options.add_options()("config", po::value<std::string>()->value_name("FILE"),
-                        "the configuration (else BALANCE_CONFIG names it)")("help", "print this and end")(
-      "version", "print the version and end");
+  options.add_options()(
+      "config", po::value<std::string>()->value_name("FILE"),
+      ("the configuration; else BALANCE_CONFIG names it, else it is " + default_config_file()).c_str())(
+      "help", "print this and end")("version", "print the version and end");
   return options;
 }
 

@@ -123,5 +123,10 @@ TEST(CommandLine, WhatIsWrongIsNamed) {
   EXPECT_EQ(refused({"--conf", "x", "list"}), "unrecognised option '--conf'");
 }
 
+TEST(CommandLine, UsageNamesTheConfigurationAndTheTimeoutOfAWait) {
+  EXPECT_NE(usage_text().find("/balance/balance.conf"), std::string::npos) << usage_text();
+  EXPECT_NE(usage_text().find("[--wait [--timeout DURATION]]"), std::string::npos) << usage_text();
+}
+
 }  // namespace
 }  // namespace balance
