@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "loadprobe/base/network.h"
+#include "loadprobe/base/text.h"
 
 namespace balance {
 namespace {
@@ -89,7 +90,12 @@ socklen_t fill(AnySocketAddress& to, const base::Endpoint& from) {
 
 base::Result<Listener> listen_on_tcp(std::string_view where) {
   base::Result<base::Endpoint> endpoint = base::parse_endpoint(where);
-  if (!endpoint) return std::move(endpoint).error().at("--listen");
+  if (!endpoint) {
+    return base::Error{base::Fault::usage,
+                       "--listen: '" + base::escaped(where) +
+                           "' is no place to listen at; wanted unix:PATH or a numeric address and a port, as in "
+                           "'unix:/run/balance/front.sock' or '127.0.0.1:9000'"};
+  }
   AnySocketAddress address{};
   const socklen_t bytes = fill(address, *endpoint);
   Listener listener{base::Fd(socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0)), "",

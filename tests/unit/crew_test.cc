@@ -258,6 +258,14 @@ TEST(Listen, RefusesANameWhereAnAddressIsWanted) {
   EXPECT_FALSE(listen_on(""));
 }
 
+TEST(Listen, APathWithoutUnixInFrontIsToldWhatIsMissing) {
+  const base::Result<Listener> listener = listen_on("/run/balance/front.sock");
+  ASSERT_FALSE(listener);
+  EXPECT_EQ(listener.error().what,
+            "--listen: '/run/balance/front.sock' is no place to listen at; wanted unix:PATH or a numeric address and a "
+            "port, as in 'unix:/run/balance/front.sock' or '127.0.0.1:9000'");
+}
+
 TEST(Listen, TellsLoopbackFromWhatOthersReach) {
   const base::Result<Listener> loopback4 = listen_on("127.0.0.1:0");
   const base::Result<Listener> everywhere = listen_on("0.0.0.0:0");
