@@ -211,7 +211,7 @@ Members members_of(const Value& value, std::string_view name) {
   std::replace(text.begin(), text.end(), ',', ' ');
   std::replace(text.begin(), text.end(), '\n', ' ');
   std::vector<Value> items;
-  for (const std::string_view word : base::words(text)) items.push_back(text_value(std::string(word), value.line));
+  for (const std::string_view word : base::words(text)) items.push_back(text_value(word, value.line));
   return of_list(items, name);
 }
 

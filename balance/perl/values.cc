@@ -95,7 +95,7 @@ std::string as_text(std::string_view text) {
   return base::printable(text, kMost);
 }
 
-Value text_value(std::string text, std::size_t line) {
+Value text_value(std::string_view text, std::size_t line) {
   Value value{Shape::scalar, {}, {}, line};
   add_text(value, text);
   return value;
@@ -227,7 +227,7 @@ Value Reader::split(const Token& pattern, const Value& text) const {
     if (c == ',' || c == ';' || c == '|' || c == '\n' || c == '\t') c = ' ';
   }
   for (const std::string_view word : base::words(spaced)) {
-    all.items.push_back(text_value(std::string(word), pattern.line));
+    all.items.push_back(text_value(word, pattern.line));
   }
   return all;
 }

@@ -31,7 +31,7 @@ struct Value {
   // A scalar that is known now.
   std::optional<std::string> text() const;
 };
-Value text_value(std::string text, std::size_t line);
+Value text_value(std::string_view text, std::size_t line);
 // A piece of a script in a remark: one line, whatever is in it.
 std::string as_text(std::string_view text);
 

@@ -16,9 +16,9 @@
 namespace balance {
 namespace {
 
-constexpr std::size_t kMostHeaderBytes = 64 * 1024;  // libcurl keeps every header line in memory
-constexpr long kReceiveBytes = 4096;                 // a report has about 1 kB; libcurl's own 16 kB are a lot a host
-constexpr long kConnectionSeconds = 300;             // then a name that has moved is followed
+constexpr std::size_t kMostHeaderBytes = std::size_t{64} << 10;  // libcurl keeps every header line in memory
+constexpr long kReceiveBytes = 4096;      // a report has about 1 kB; libcurl's own 16 kB are a lot a host
+constexpr long kConnectionSeconds = 300;  // then a name that has moved is followed
 
 struct FreeEasy {
   void operator()(CURL* easy) const { curl_easy_cleanup(easy); }

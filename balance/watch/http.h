@@ -23,7 +23,7 @@
 
 namespace balance {
 
-inline constexpr std::size_t kMostAnswerBytes = 256 * 1024;
+inline constexpr std::size_t kMostAnswerBytes = std::size_t{256} << 10;
 inline constexpr std::size_t kFirstBytes = 4096;
 
 struct HttpQuestion {

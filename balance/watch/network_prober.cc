@@ -22,7 +22,7 @@ std::string hexadecimal(std::uint64_t number) {
 }
 
 std::string cause_of(unsigned status) {
-  const std::string text = "HTTP status " + std::to_string(status);
+  std::string text = "HTTP status " + std::to_string(status);
   if (status == 403) return text + ": its 'allow' does not have this balancer's address";
   if (status >= 300 && status < 400) return text + ": redirects are not followed";
   return text;
@@ -107,7 +107,7 @@ std::string NetworkProber::target_of(const ProbeQuestion& question) const {
     return "/metrics?balancer=" + hexadecimal(question.balancer) +
            "&dispatched=" + std::to_string(question.dispatched) + (question.map_processes ? "&map_processes=1" : "");
   }
-  const std::string filtered = "/metrics?collect%5B%5D=loadavg&collect%5B%5D=stat&collect%5B%5D=cpu";
+  std::string filtered = "/metrics?collect%5B%5D=loadavg&collect%5B%5D=stat&collect%5B%5D=cpu";
   switch (collectors_[question.host]) {
     case Collectors::with_pressure:
       return filtered + "&collect%5B%5D=pressure";
@@ -184,7 +184,7 @@ void NetworkProber::wait(std::vector<pollfd>& others, base::Instant now, base::S
 
 std::vector<Outcome> NetworkProber::take(base::Instant now) {
   resolver_->acknowledge();
-  for (Pending& pending : std::exchange(pending_, {})) go_on(std::move(pending), now);
+  for (const Pending& pending : std::exchange(pending_, {})) go_on(pending, now);
   tcp_.advance(polls_, tcp_polls_, now);
   rstat_.advance(now);
   polls_.clear();
