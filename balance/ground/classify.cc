@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "balance/ground/request.h"
+#include "balance/ground/url.h"
 #include "loadprobe/base/text.h"
 
 namespace balance {
@@ -127,8 +128,7 @@ bool is_below(std::string_view path, std::string_view prefix) {
 // The prefix that the path is under, or "". '/tmp/../etc' is under none: what it means is for nobody to guess.
 std::string_view artifact_prefix(std::string_view path, const Config& config) {
   if (config.artifact_prefixes.empty()) return "";
-  const std::vector<std::string_view> segments = base::split(path, '/');
-  if (std::ranges::find(segments, "..") != segments.end()) return "";
+  if (climbs(path)) return "";
   for (const std::string& prefix : config.artifact_prefixes) {
     if (is_below(path, prefix)) return prefix;
   }

@@ -99,7 +99,8 @@ Paths paths_of(const RawRequest& raw) {
   if (!uri_path.empty() && knows_script && end) {
     std::string_view rest = uri_path.substr(*end);
     if (rest == "/" && raw.script_name.empty()) rest = {};  // mapped at '/': that is the script itself
-    if (rest.empty() || rest.front() == '/') return {safe_in_header(rest), safe_in_header(uri_path)};
+    // Where it climbs the web server has resolved it, and PATH_INFO is what it made of it.
+    if (rest.empty() || (rest.front() == '/' && !climbs(rest))) return {safe_in_header(rest), safe_in_header(uri_path)};
   }
   std::string path_info = encoded_path(raw.path_info);
   if (!path_info.empty() && path_info.front() != '/') path_info.insert(0, 1, '/');
@@ -232,6 +233,10 @@ Result<Request> parse_request(const RawRequest& raw, const Config& config) {
   request.query = safe_in_header(raw.query_string);
   Paths paths = paths_of(raw);
   request.path_info = std::move(paths.path_info);
+  if (!request.path_info.empty() && climbs(request.path_info)) {
+    return Error{Fault::input, "the path behind the script is '" + base::escaped(request.path_info, 70) +
+                                   "'; wanted one without '..', which would lead out of the script"};
+  }
   request.path = std::move(paths.path);
   const std::optional<base::Address> peer = base::parse_address(raw.remote_addr);
   const bool from_trusted_proxy = peer && contains(config.trusted_proxies, *peer);

@@ -239,4 +239,11 @@ std::string percent_decoded(std::string_view text) {
   return out;
 }
 
+bool climbs(std::string_view path) {
+  std::string decoded = percent_decoded(path);
+  std::ranges::replace(decoded, '\\', '/');
+  const std::vector<std::string_view> segments = base::split(decoded, '/');
+  return std::ranges::find(segments, "..") != segments.end();
+}
+
 }  // namespace balance

@@ -50,6 +50,10 @@ std::string encoded_path(std::string_view decoded);
 // Every %XX of two hexadecimal digits as its byte; anything else as it is.
 std::string percent_decoded(std::string_view text);
 
+// Whether a path has a '..' segment once it is decoded; '\\' separates too, as servers on Windows have it. Where such a
+// path leads from another script than the one it was written for is for nobody to guess.
+bool climbs(std::string_view path);
+
 // The byte that %XX at `at` stands for, or -1 if there is none.
 int byte_of_code(std::string_view text, std::size_t at);
 

@@ -125,10 +125,31 @@ TEST(Request, PathInfoCannotLeaveTheHost) {
   EXPECT_EQ(path_info("/cgi-bin/mapserv//evil.example.com", "/cgi-bin/mapserv", "//evil.example.com"),
             "//evil.example.com");
   EXPECT_EQ(path_info("/cgi-bin/mapserv@evil.example.com", "/cgi-bin/mapserv", ""), "");
-  EXPECT_EQ(path_info("/cgi-bin/mapserv/\\..\\x", "/cgi-bin/mapserv", "/\\..\\x"), "/%5C..%5Cx");
   EXPECT_EQ(path_info("/cgi-bin/mapserv/%0d%0aX:y", "/cgi-bin/mapserv", "/\r\nX:y"), "/%0d%0aX:y");
   EXPECT_EQ(path_info("/cgi-bin/mapserv/\r\nX: y", "/cgi-bin/mapserv", "/"), "/%0D%0AX:%20y");
   EXPECT_EQ(path_info("", "/cgi-bin/mapserv", "@evil.example.com"), "/@evil.example.com");
+}
+
+// At the host another script may stand in front of it, and '..' would lead somewhere else than at the web server.
+TEST(Request, PathInfoIsTheWebServersWhereTheUriClimbs) {
+  EXPECT_EQ(path_info("/cgi-bin/mapserv/../../cgi-bin/mapserv/y", "/cgi-bin/mapserv", "/y"), "/y");
+  EXPECT_EQ(path_info("/cgi-bin/mapserv/%2e%2E/mapserv/a%20b", "/cgi-bin/mapserv", "/a b"), "/a%20b");
+  EXPECT_EQ(path_info("/cgi-bin/mapserv/x/..", "/cgi-bin/mapserv", "/"), "/");
+  EXPECT_EQ(path_info("/cgi-bin/mapserv/../mapserv", "/cgi-bin/mapserv", ""), "");
+  EXPECT_EQ(path_info("/cgi-bin/mapserv/a..b/...", "/cgi-bin/mapserv", "/a..b/..."), "/a..b/...");
+  EXPECT_EQ(path_info("/cgi-bin/mapserv/%252e%252e/x", "/cgi-bin/mapserv", "/%2e%2e/x"), "/%252e%252e/x");
+}
+
+TEST(Request, PathInfoThatClimbsIsRefused) {
+  for (const std::string_view info : {"/..", "/../../server-status", "..", "/a/../../x", "/\\..\\x", "/a/..\\x"}) {
+    RawRequest raw = get("");
+    raw.script_name = "/cgi-bin/mapserv";
+    raw.path_info = info;
+    for (const std::string& uri : {std::string(), "/cgi-bin/mapserv" + encoded_path(info)}) {
+      raw.request_uri = uri;
+      EXPECT_FALSE(parse_request(raw, config_of())) << info << " " << uri;
+    }
+  }
 }
 
 TEST(Request, EveryTruncationOfTheUriGivesASafePathInfo) {
