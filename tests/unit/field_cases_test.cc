@@ -105,13 +105,15 @@ TEST(FieldCases, WhatTheClientCallsUsIsNotWhereItIsSent) {
 TEST(FieldCases, PathInfoDoesNotMoveTheRedirectToAnotherServer) {
   RawRequest raw = get("");
   for (const std::string path :
-       {"//evil.example.com", "/@evil.example.com", "/../../evil", "/\\evil", "/:8081", "/%40evil", "/.evil"}) {
+       {"//evil.example.com", "/@evil.example.com", "/\\evil", "/:8081", "/%40evil", "/.evil"}) {
     const std::string uri = "/cgi-bin/mapserv" + path;
     raw.request_uri = uri;
     EXPECT_TRUE(location_of(raw).starts_with(std::string(kPinchot) + "/")) << path;
   }
-  raw.request_uri = "/cgi-bin/mapserv@evil.example.com/";
-  EXPECT_EQ(location_of(raw), kPinchot);
+  for (const char* uri : {"/cgi-bin/mapserv@evil.example.com/", "/cgi-bin/mapserv/../../evil"}) {
+    raw.request_uri = uri;
+    EXPECT_EQ(location_of(raw), kPinchot) << uri;
+  }
 }
 
 // Apache cgi_common.h and fcgid_bridge.c redirect internally, as GET, on a path without Status; QGIS#54161
