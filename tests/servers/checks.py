@@ -223,7 +223,7 @@ class Load:
     def wait_for(self, more):
         """Until so many more requests were answered."""
         goal = self.done + more
-        processes.wait_until(lambda: self.done >= goal, 20, f"{more} more answers; failed: {self.failed[:3]}")
+        processes.wait_until(lambda: self.done >= goal, 60, f"{more} more answers; failed: {self.failed[:3]}")
 
     def __enter__(self):
         for thread in self.threads:
