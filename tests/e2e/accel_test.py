@@ -160,7 +160,7 @@ class PlainHosts(SceneCase):
             answer = self.ask("/cgi-bin/mapserv?service=WFS&request=GetCapabilities", "refusing", method=method, body=body, headers=(("Content-Type", "text/xml"),))
             self.assertEqual(answer.status, 200)
             self.assertIn(answer.header("X-Balance-Host"), ("pinchot", "leopold"))
-        self.assertEqual([each[2] for each in self.seen()], [b"", b"<wfs:Transaction/>"])
+        self.assertCountEqual([each[2] for each in self.seen()], [b"", b"<wfs:Transaction/>"])  # of two hosts, in no order
 
     def test_what_was_sent_is_sent_again_only_if_that_does_no_harm(self):
         self.servers[0].breaks = self.servers[1].breaks = True
