@@ -20,7 +20,8 @@ make_root() {
   if [ -n "$base" ] && [ -f "$base" ]; then
     tar -C "$root" -xf "$base"
   else
-    mirror=$(sed -n -E 's/^(URIs:|deb) +(\[[^]]*\] +)?(http[^ ]*debian)\/? ?.*$/\3/p' /etc/apt/sources.list /etc/apt/sources.list.d/*.sources /etc/apt/sources.list.d/*.list 2>/dev/null | head -n 1)
+    # Not every machine has all of these files, and sed says so by its status.
+    mirror=$({ sed -n -E 's/^(URIs:|deb) +(\[[^]]*\] +)?(http[^ ]*debian)\/? ?.*$/\3/p' /etc/apt/sources.list /etc/apt/sources.list.d/*.sources /etc/apt/sources.list.d/*.list 2>/dev/null || true; } | head -n 1)
     debootstrap --variant=minbase --include=make,git,ca-certificates bookworm "$root" "${mirror:?no Debian mirror in this machine\'s apt sources}" > "$root.log" 2>&1 || { tail "$root.log"; exit 1; }
     rm -f "$root.log"
     if [ -n "$base" ]; then tar -C "$root" -cf "$base" .; fi
