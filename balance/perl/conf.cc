@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -37,14 +38,20 @@ class Writer {
   std::string url(const Member& member) const;
   std::string name(const Member& member);
   std::string host_line(const Member& member);
-  bool is_read(const std::string& line) const;
-  void doubt(std::size_t line, const std::string& what) { doubts_.push_back(place(file_, line) + what); }
+  std::optional<std::string> target(const std::string& line) const;
+  // What is quoted of the script may be anything.
+  std::string said(std::size_t line, const std::string& what) const {
+    constexpr std::size_t kMost = 400;
+    return place(file_, line) + base::printable(what, kMost);
+  }
+  void doubt(std::size_t line, const std::string& what) { doubts_.push_back(said(line, what)); }
 
   const Pool& pool_;
   const std::string file_;
   std::string body_;
   std::vector<std::string> doubts_;
   std::set<std::string> names_;
+  std::set<std::string> targets_;
 };
 
 std::string Writer::full_name(const Member& member) const {
@@ -74,9 +81,15 @@ std::string Writer::name(const Member& member) {
   return found;
 }
 
-bool Writer::is_read(const std::string& line) const {
-  return static_cast<bool>(parse_config("script = " + pool_.script + "\n" + line, file_)) ||
-         static_cast<bool>(parse_config(line, file_));
+// Where clients would be sent by this line, as it is compared with others'; nothing if balance.conf cannot have it.
+std::optional<std::string> Writer::target(const std::string& line) const {
+  base::Result<Config> config = parse_config("script = " + pool_.script + "\n" + line, file_);
+  if (!config) config = parse_config(line, file_);
+  if (!config) return std::nullopt;
+  const HostConfig& host = config->hosts.front();
+  Url url = host.public_url.value_or(host.inside);
+  if (url.host.ends_with('.')) url.host.pop_back();
+  return to_text(url) + host.script;
 }
 
 std::string Writer::host_line(const Member& member) {
@@ -94,13 +107,18 @@ std::string Writer::host_line(const Member& member) {
 void Writer::write_hosts() {
   for (const Member& member : pool_.members) {
     const std::string line = host_line(member);
+    const std::optional<std::string> sent_to = target(line);
     if (is_of_this_machine(member.host)) {
       doubt(member.line, "found the host '" + member.host +
                              "'; wanted a name that clients can reach: to them it is their own machine");
       body_ += "#" + line + "\n";
-    } else if (!is_read(line)) {
+    } else if (!sent_to) {
       doubt(member.line, "found '" + as_text(line) + "', which balance.conf cannot have; wanted a host");
       body_ += "#" + as_text(line) + "\n";
+    } else if (!targets_.insert(*sent_to).second) {
+      doubt(member.line, "found '" + member.host +
+                             "' once more; wanted every host once: if that gave it more requests, say weight=2");
+      body_ += "#" + line + "\n";
     } else {
       body_ += line + "\n";
     }
@@ -141,7 +159,7 @@ Imported Writer::run() {
   for (const std::string& doubt : doubts_) made.conf += "#   " + doubt + "\n";
   std::string notes;
   for (const Remark& remark : pool_.remarks) {
-    if (remark.weight == Remark::Weight::note) notes += "#   " + place(file_, remark.line) + remark.what + "\n";
+    if (remark.weight == Remark::Weight::note) notes += "#   " + said(remark.line, remark.what) + "\n";
   }
   if (!notes.empty()) made.conf += "# Not taken over:\n" + notes;
   made.conf += "\n" + body_;

@@ -277,6 +277,24 @@ TEST(Import, NothingGetsOutOfAComment) {
   EXPECT_EQ(settings_of(named.conf), "script = /cgi-bin/mapserv\n");
 }
 
+TEST(Import, AControlByteOfTheScriptIsNotWrittenIntoTheConfiguration) {
+  const Imported made = import_of("use constant HOSTS => qw\b a.example.org b.example.org");
+  EXPECT_TRUE(has_line(made.conf, "#   b.pl:1: '?' has no end; wanted '?'; what follows was not read")) << made.conf;
+  EXPECT_EQ(made.conf.find('\b'), std::string::npos);
+  const Imported noted = import_of("@pool = ('a.example.org');\n$\x06 = (1, 2);\n");
+  EXPECT_EQ(noted.conf.find('\x06'), std::string::npos) << noted.conf;
+}
+
+TEST(Import, AHostThatIsNamedTwiceIsOneHostAndADoubt) {
+  const Imported made = import_of("@pool = ('leopold', 'darwin',\n 'leopold:80');\n$domain = 'example.org';\n");
+  EXPECT_EQ(settings_of(made.conf),
+            "script = /cgi-bin/mapserv\nhost = leopold http://leopold.example.org\nhost = darwin "
+            "http://darwin.example.org\n");
+  ASSERT_EQ(made.doubts.size(), 1U);
+  EXPECT_EQ(made.doubts.front(),
+            "b.pl:2: found 'leopold' once more; wanted every host once: if that gave it more requests, say weight=2");
+}
+
 TEST(Import, EveryTruncationGivesAConfigurationThatCanBeRead) {
   for (std::size_t i = 0; i <= kOld.size(); ++i) {
     const Imported made = import_of(kOld.substr(0, i));
