@@ -11,7 +11,7 @@ import sys
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"), os.path.dirname(os.path.abspath(__file__))]
 
 from lib import fleet, processes, world  # noqa: E402
-from relay_bench import Nginx, cpu_seconds, load  # noqa: E402
+from relay_bench import Nginx, cpu_seconds, host_of_files, load  # noqa: E402
 
 SIZES = {"1 kB": 1000, "100 kB": 100_000}
 WANTED = 2.2  # at 100 kB
@@ -26,14 +26,7 @@ def accel_places(socket):
 
 def main(seconds=5, rounds=5):
     with processes.Scene("accel") as scene:
-        for size in SIZES.values():
-            scene.write(f"files/{size}", "<x>" + "y" * (size - 3))
-        host = Nginx(
-            scene,
-            "host",
-            f"server {{ listen 127.0.0.1:@PORT@; root {scene.path('files')}; default_type text/xml;\n"
-            "  location = /cgi-bin/mapserv { try_files /$arg_size =404; } }",
-        )
+        host = host_of_files(scene, SIZES.values())
         plain = Nginx(
             scene,
             "proxy",

@@ -92,15 +92,20 @@ class Relay:
         self.port = self.front.port
 
 
-def beside_proxies(scene, seconds, rounds):
-    for size, _ in SIZES.values():
+def host_of_files(scene, sizes):
+    """An nginx that answers /cgi-bin/mapserv?size=N with N bytes."""
+    for size in sizes:
         scene.write(f"files/{size}", "<x>" + "y" * (size - 3))
-    host = Nginx(
+    return Nginx(
         scene,
         "host",
         f"server {{ listen 127.0.0.1:@PORT@; root {scene.path('files')}; default_type text/xml;\n"
         "  location = /cgi-bin/mapserv { try_files /$arg_size =404; } }",
     )
+
+
+def beside_proxies(scene, seconds, rounds):
+    host = host_of_files(scene, [size for size, _ in SIZES.values()])
     there = f"127.0.0.1:{host.port}"
     proxies = {
         "nginx proxy_pass": Nginx(
