@@ -12,6 +12,7 @@ struct SipKey {
   std::uint64_t first = 0, second = 0;
 };
 
+// 64 bits that are the same on every machine; any text, of any length.
 std::uint64_t siphash(const SipKey& key, std::string_view text);
 
 }  // namespace balance
