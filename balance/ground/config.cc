@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "balance/ground/config_draft.h"
+#include "balance/ground/config_values.h"
 #include "balance/ground/sticky.h"
 #include "loadprobe/base/text.h"
 

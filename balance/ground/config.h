@@ -106,7 +106,7 @@ struct Config {
   std::vector<std::string> artifact_prefixes;
   std::vector<base::Cidr> trusted_proxies;
   bool allow_downgrade = false;
-  std::size_t long_bytes = 3500;  // a longer Location makes class long
+  std::uint64_t long_bytes = 3500;  // a longer Location makes class long
   bool onlineresource_set = false;
   std::string cors_origin = "*";  // "": no CORS headers
   bool host_header = true;        // X-Balance-Host

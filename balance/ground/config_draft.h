@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A configuration while its file is being read, and the readers of its parts. For config*.cc and hand_file.cc alone.
-// Floor 1: values and pure functions, any thread.
+// A configuration while its file is being read, and the readers of its lines. For config*.{h,cc} and hand_file.cc
+// alone. Floor 1: values and pure functions, any thread.
 #pragma once
 
 #include <cstddef>
@@ -55,10 +55,5 @@ bool is_host_option(std::string_view name);
 
 std::optional<ProbeKind> probe_kind_of(std::string_view name);
 std::uint16_t default_port(ProbeKind kind);
-
-// "is 'x'; wanted 1 to 64".
-std::string is_but(std::string_view found, std::string_view wanted);
-// "; the nearest is 'auto'", or "".
-std::string nearest_of(std::string_view word, const std::vector<std::string_view>& known);
 
 }  // namespace balance

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "balance/ground/config_draft.h"
+#include "balance/ground/config_values.h"
 #include "loadprobe/base/text.h"
 
 namespace balance {
@@ -26,13 +27,6 @@ std::string read_base_url(std::string_view value, std::optional<Url>& target) {
   if (!url) return ": " + url.error().what;
   if (!url->path.empty()) return is_but(value, "no path: the path of mapserv is given by script=");
   target = *std::move(url);
-  return "";
-}
-
-std::string read_script(HostLine& line, std::string_view value) {
-  if (std::string fault = fault_of_path(value); !fault.empty()) return ": " + fault;
-  while (value.size() > 1 && value.ends_with('/')) value.remove_suffix(1);
-  line.draft.host.script = value;
   return "";
 }
 
@@ -78,7 +72,7 @@ struct Option {
 constexpr std::array kOptions = {
     Option{"inside", [](HostLine& line, std::string_view v) { return read_base_url(v, line.inside); }},
     Option{"inside-only", [](HostLine& line, std::string_view v) { return read_base_url(v, line.inside_only); }},
-    Option{"script", read_script},
+    Option{"script", [](HostLine& line, std::string_view v) { return read_script_path(v, line.draft.host.script); }},
     Option{"weight", read_weight},
     Option{"cores", read_cores},
     Option{"probe", read_probe},

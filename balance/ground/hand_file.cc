@@ -9,6 +9,7 @@
 #include <set>
 
 #include "balance/ground/config_draft.h"
+#include "balance/ground/config_values.h"
 #include "loadprobe/base/text.h"
 
 namespace balance {
