@@ -14,6 +14,7 @@
 #include "balance/ctl/columns.h"
 #include "balance/ctl/duty_commands.h"
 #include "balance/ctl/find_table.h"
+#include "balance/ctl/in_use.h"
 #include "balance/ctl/view.h"
 #include "balance/table/config_file.h"
 #include "balance/table/hand_files.h"
@@ -56,34 +57,38 @@ struct Look {
   int status = kFailed;
 };
 
-Look look_without_table(const Config& config, const TableSearch& search, Form form) {
+Look look_without_table(const InUse& in_use, const TableSearch& search, Form form) {
+  const Config& config = in_use.config;
   const std::string why = why_none(search);
   const base::Seconds wall = base::wall_time();
   const HandFiles files = hand_files(config, state_files(search.directory, config.file));
   const HandView by_hand = hand_view(files, config, wall);
   if (form == Form::text) {
-    return Look{"table      none: " + why + "\npoolwatch  " + poolwatch_without_table(search) + "\n" +
-                    to_text(by_hand, config, wall),
+    return Look{faults_text(in_use.faults) + "table      none: " + why + "\npoolwatch  " +
+                    poolwatch_without_table(search) + "\n" + to_text(by_hand, config, wall),
                 {},
                 kFailed};
   }
   // Whether it is alive cannot be told by who may not look.
   const char* const alive = search.is_hidden ? "null" : "false";
-  return Look{"{\"table\": null, \"configuration\": " + json_string(config.file) + ", \"error\": " + json_string(why) +
+  return Look{"{\"table\": null, \"configuration\": " + json_string(config.file) +
+                  ", \"faults\": " + to_json(in_use.faults) + ", \"error\": " + json_string(why) +
                   ", \"poolwatch\": {\"alive\": " + alive + ", \"process\": null}, \"by_hand\": " + to_json(by_hand) +
                   ", \"hosts\": []}\n",
               {},
               kFailed};
 }
 
-Look look(const Config& config, Form form, const PoolView* earlier) {
+Look look_at_table(const InUse& in_use, Form form, const PoolView* earlier) {
+  const Config& config = in_use.config;
   TableSearch search = find_table(config, system_roots(), base::boot_id());
-  if (!search.found) return look_without_table(config, search, form);
+  if (!search.found) return look_without_table(in_use, search, form);
   const base::Seconds wall = base::wall_time();
   const HandView by_hand = hand_view(hand_files(config, search.found->files), config, wall);
   const std::optional<Table> clients = clients_beside(*search.found, config, base::boot_id());
   PoolView view = view_of(config, search.found->table, by_hand, earlier, base::now(), clients ? &*clients : nullptr);
   view.table = search.found->files.table;
+  view.faults = in_use.faults;
   view.lease = lease_state(search.found->files.lease);
   view.other_tables = search.others;
   std::string text = form == Form::json ? to_json(view) : to_text(view);
@@ -95,6 +100,12 @@ Look look(const Config& config, Form form, const PoolView* earlier) {
   return Look{std::move(text), std::move(view), status};
 }
 
+Look look(const InUse& in_use, Form form, const PoolView* earlier) {
+  Look look = look_at_table(in_use, form, earlier);
+  if (!in_use.faults.empty()) look.status = kBadUsage;
+  return look;
+}
+
 // Sleeps, and says whether the user wants an end of it.
 bool interrupted_within(base::Seconds pause, const sigset_t& ends) {
   const double whole = std::floor(pause.count());
@@ -102,7 +113,7 @@ bool interrupted_within(base::Seconds pause, const sigset_t& ends) {
   return sigtimedwait(&ends, nullptr, &left) >= 0;
 }
 
-int watch(const Command& command, const std::string& path, Config config) {
+int watch(const Command& command, const std::string& path, InUse in_use) {
   sigset_t ends;
   sigemptyset(&ends);
   sigaddset(&ends, SIGINT);
@@ -111,7 +122,7 @@ int watch(const Command& command, const std::string& path, Config config) {
   const bool on_terminal = isatty(STDOUT_FILENO) == 1;
   std::optional<PoolView> earlier;
   for (std::uint64_t i = 1;; ++i) {
-    Look now = look(config, command.form, earlier ? &*earlier : nullptr);
+    Look now = look(in_use, command.form, earlier ? &*earlier : nullptr);
     // Home, the new picture, and only then away with what is left of the old one: no flicker.
     if (on_terminal && i == 1) std::cout << "\x1b[2J";
     std::cout << (on_terminal ? "\x1b[H" : "") << now.text << (on_terminal ? "\x1b[J" : "\n") << std::flush;
@@ -119,14 +130,14 @@ int watch(const Command& command, const std::string& path, Config config) {
     if (command.redraws && i >= *command.redraws) return now.status;
     if (interrupted_within(*command.watch, ends)) return kFine;
     earlier = std::move(now.view);
-    // A configuration that is faulty for a moment leaves the last good one on show.
-    if (base::Result<Config> again = read_config(path)) config = *std::move(again);
+    // Where nothing is known to be in use, the last good one stays on show.
+    if (base::Result<InUse> again = find_in_use(path, system_roots(), base::boot_id())) in_use = *std::move(again);
   }
 }
 
-int status(const Command& command, const std::string& path, const Config& config) {
-  if (command.watch) return watch(command, path, config);
-  const Look now = look(config, command.form, nullptr);
+int status(const Command& command, const std::string& path, const InUse& in_use) {
+  if (command.watch) return watch(command, path, in_use);
+  const Look now = look(in_use, command.form, nullptr);
   std::cout << now.text;
   return now.status;
 }
@@ -153,15 +164,23 @@ int explain_one(const Command& command, const Config& config) {
   return explanation->status < 500 ? kFine : kFailed;
 }
 
+// While the file has faults, what it was before is still of interest: that is what requests meet.
+int look_at_use(const Command& command, const std::string& path) {
+  const base::Result<InUse> in_use = find_in_use(path, system_roots(), base::boot_id());
+  if (!in_use) return fail_with_faults(in_use.error());
+  for (const std::string& fault : in_use->faults) std::cerr << fault << "\n";
+  if (command.verb == Verb::status) return status(command, path, *in_use);
+  std::cout << faults_text(in_use->faults);
+  const int result = explain_one(command, in_use->config);
+  return in_use->faults.empty() ? result : kBadUsage;
+}
+
 int run_with_config(const Command& command) {
   const std::string path = config_file_named(command.config, std::getenv("BALANCE_CONFIG"));
+  if (command.verb == Verb::status || command.verb == Verb::explain) return look_at_use(command, path);
   const base::Result<Config> config = read_config(path);
   if (!config) return fail_with_faults(config.error());
   switch (command.verb) {
-    case Verb::status:
-      return status(command, path, *config);
-    case Verb::explain:
-      return explain_one(command, *config);
     case Verb::check:
       return check(*config);
     case Verb::list:
@@ -170,6 +189,8 @@ int run_with_config(const Command& command) {
     case Verb::reset:
     case Verb::duty:
       return set_by_hand(command, *config);
+    case Verb::status:
+    case Verb::explain:
     case Verb::help:
     case Verb::version:
       break;

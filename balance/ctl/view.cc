@@ -247,9 +247,7 @@ std::string to_json(const HandView& view) {
             ", \"since\": " + time(entry.since) + ", \"until\": " + time(entry.until) +
             ", \"reason\": " + json_string(entry.reason) + "}";
   }
-  text += "], \"troubles\": [";
-  for (std::size_t i = 0; i < view.troubles.size(); ++i) text += (i == 0 ? "" : ", ") + json_string(view.troubles[i]);
-  return text + "]}";
+  return text + "], \"troubles\": " + to_json(view.troubles) + "}";
 }
 
 PoolView view_of(const Config& config, const Table& table, const HandView& by_hand, const PoolView* earlier,
@@ -293,6 +291,18 @@ std::string poolwatch_text(const PoolView& view) {
   return "NOT RUNNING (" + silence + ")" + (view.watched ? "" : "; hosts are chosen by weight");
 }
 
+std::string faults_text(const std::vector<std::string>& faults) {
+  if (faults.empty()) return "";
+  return "config     HAS " + std::to_string(faults.size()) + (faults.size() == 1 ? " FAULT" : " FAULTS") +
+         ", which 'balancectl check' names; what follows is of the one that is in use\n";
+}
+
+std::string to_json(const std::vector<std::string>& texts) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < texts.size(); ++i) text += (i == 0 ? "" : ", ") + json_string(texts[i]);
+  return text + "]";
+}
+
 std::string to_text(const PoolView& view) {
   Columns columns;
   for (const auto title : {"HOST", "STATE", "DUTY", "SET BY"}) columns.heading(title, Align::left);
@@ -310,7 +320,7 @@ std::string to_text(const PoolView& view) {
                  std::to_string(host.dispatches), percent(host.share), std::string(name_of(host.standing.web)),
                  age_text(host.age), cause_text(host)});
   }
-  std::string text = "table      " + view.table + "\n";
+  std::string text = faults_text(view.faults) + "table      " + view.table + "\n";
   for (const std::string& other : view.other_tables) text += "           (there is another: " + other + ")\n";
   text += "poolwatch  " + poolwatch_text(view) + "\n";
   text += "pool       " + pool_text(view) + "\n";
@@ -326,7 +336,7 @@ std::string to_json(const PoolView& view) {
   const bool held = view.lease.holding == Holding::held && view.lease.process.has_value();
   std::string text =
       "{\"table\": " + json_string(view.table) + ", \"configuration\": " + json_string(view.config) +
-      ", \"balancer\": " + json_string(hex(view.balancer_id)) +
+      ", \"faults\": " + to_json(view.faults) + ", \"balancer\": " + json_string(hex(view.balancer_id)) +
       ",\n \"poolwatch\": {\"alive\": " + (is_alive(view) ? "true" : "false") +
       ", \"process\": " + (held ? std::to_string(*view.lease.process) : "null") +
       ", \"beat_age_seconds\": " + seconds(view.beat_age) + ", \"running_for_seconds\": " + seconds(view.watched_for) +

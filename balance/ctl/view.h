@@ -54,7 +54,8 @@ struct HandView {
 struct PoolView {
   std::string table;  // its path
   std::string config;
-  bool watched = false;  // poolwatch's beat is fresh
+  std::vector<std::string> faults;  // of its file as it is now: then the view is of the one that is in use
+  bool watched = false;             // poolwatch's beat is fresh
   LeaseState lease;
   std::optional<Seconds> beat_age, watched_for;
   bool panic = false, web_only = false;
@@ -90,6 +91,9 @@ std::string to_text(const HandView& view, const Config& config, Seconds wall);
 std::string to_json(const HandView& view);
 
 std::string to_text(const PoolView& view);
+// The line that says that the configuration's file has faults; "" for none.
+std::string faults_text(const std::vector<std::string>& faults);
+std::string to_json(const std::vector<std::string>& texts);  // an array
 std::string to_json(const PoolView& view);
 // In words: 'alive (process 123) ...', 'not running', 'HANGS (last sign of life 12s ago), though process 123
 // holds the lease'.

@@ -13,6 +13,7 @@
 #include "balance/table/launch.h"
 #include "loadprobe/base/clock.h"
 #include "loadprobe/base/log.h"
+#include "loadprobe/base/text.h"
 
 namespace balance {
 namespace {
@@ -52,6 +53,12 @@ std::vector<ByHand> kept_by_hand(const Config& config, const std::optional<State
 
 base::Result<ConfigFile> Front::read(const std::string& config_file) {
   return ConfigFile::open(config_file, base::now());
+}
+
+void Front::tell_of_faults(const base::Error& faults) {
+  for (const std::string_view fault : base::split(faults.what, '\n')) {
+    base::log(base::Level::error, "faulty configuration, the old one stays", {{"cause", std::string(fault)}});
+  }
 }
 
 Front::Front(ConfigFile file, Gateway gateway, Relayer* relayer, std::function<void()> hand_over)
@@ -104,7 +111,7 @@ void Front::take_config(Refresh what, base::Instant now) {
     case Refresh::unchanged:
       return;
     case Refresh::faulty:
-      base::log(base::Level::error, "faulty configuration, the old one stays", {{"cause", file_.error().what}});
+      tell_of_faults(file_.error());
       return;
     case Refresh::changed:
       break;

@@ -30,6 +30,8 @@ class Front {
  public:
   // Fault::usage for a configuration that cannot be used, with all its faults.
   static base::Result<ConfigFile> read(const std::string& config_file);
+  // One line of the log for each fault of a configuration that is not taken.
+  static void tell_of_faults(const base::Error& faults);
   // `relayer` null: nobody relays here. Then `hand_over` may know who does (see RelayDoor). The relayer must outlive
   // this.
   Front(ConfigFile file, Gateway gateway, Relayer* relayer = nullptr, std::function<void()> hand_over = {});

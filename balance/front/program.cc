@@ -15,6 +15,8 @@
 #include "balance/ground/reply.h"
 #include "balance/table/config_file.h"
 #include "balance/table/launch.h"
+#include "balance/table/used_config.h"
+#include "loadprobe/base/clock.h"
 #include "loadprobe/base/fd.h"
 #include "loadprobe/base/log.h"
 
@@ -61,8 +63,9 @@ class Running {
   int as_cgi();
   // Descriptor 0 is the listening socket.
   [[noreturn]] void as_fastcgi() {
-    base::Result<ConfigFile> file = readied();
+    base::Result<ConfigFile> file = readied(ConfigFile::open_or_used(config_file(), base::now()));
     if (!file) leave(complain(file.error()), "");
+    if (file->is_faulty()) Front::tell_of_faults(file->error());
     serve(STDIN_FILENO, *std::move(file), "");
   }
 
@@ -81,7 +84,7 @@ class Running {
   }
   int check() const;
   int serve_at(std::string_view where);
-  base::Result<ConfigFile> readied();
+  base::Result<ConfigFile> readied(base::Result<ConfigFile> file);
   void become_the_one_that_relays();
   [[noreturn]] void serve(int listening, ConfigFile file, const std::string& socket_file);
   base::Result<std::unique_ptr<Relayer>> relayer() const {
@@ -100,13 +103,18 @@ void Running::become_the_one_that_relays() {
   execv(path.c_str(), argv_);
 }
 
-base::Result<ConfigFile> Running::readied() {
-  base::Result<ConfigFile> file = Front::read(config_file());
+base::Result<ConfigFile> Running::readied(base::Result<ConfigFile> file) {
   if (!file || program_.make_relayer != nullptr || !ever_relays(file->config())) return file;
   become_the_one_that_relays();
   base::log(base::Level::warning,
             "balance-relay is not installed beside balance: requests that only it can answer get 503");
   return file;
+}
+
+// A process a request would fill the error log.
+void tell_at_times(const ConfigFile& file) {
+  const base::Result<StateFiles> files = find_state(file.config().state_dir, file.config().file);
+  if (!files || is_time_to_tell(*files, base::wall_time())) Front::tell_of_faults(file.error());
 }
 
 int Running::check() const {
@@ -117,7 +125,7 @@ int Running::check() const {
 }
 
 int Running::as_cgi() {
-  base::Result<ConfigFile> file = Front::read(config_file());
+  base::Result<ConfigFile> file = ConfigFile::open_or_used(config_file(), base::now());
   if (!file) {
     const int status = complain(file.error());  // before the answer: lighttpd ends a program that has answered
     const RawRequest raw = raw_request(environ);
@@ -132,6 +140,7 @@ int Running::as_cgi() {
         serve_cgi(environ, [&reply](Exchange& exchange) { (void)exchange.write(to_cgi(reply, Method::get)); });
     return told ? status : complain(told.error());
   }
+  if (file->is_faulty()) tell_at_times(*file);
   base::Result<std::unique_ptr<Relayer>> relayer = this->relayer();
   if (!relayer) return complain(relayer.error());
   std::function<void()> hand_over;
@@ -158,7 +167,8 @@ void Running::serve(int listening, ConfigFile file, const std::string& socket_fi
 }
 
 int Running::serve_at(std::string_view where) {
-  base::Result<ConfigFile> file = readied();
+  // Who starts it by hand, or a service, is there to read what is wrong.
+  base::Result<ConfigFile> file = readied(Front::read(config_file()));
   if (!file) return complain(file.error());
   hold_signals();
   const base::Result<Listener> listener = listen_on(where);

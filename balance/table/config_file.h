@@ -8,6 +8,7 @@
 #include <string>
 
 #include "balance/ground/config.h"
+#include "balance/table/state_dir.h"
 #include "loadprobe/base/result.h"
 
 namespace balance {
@@ -31,9 +32,16 @@ enum class Refresh {
 class ConfigFile {
  public:
   static base::Result<ConfigFile> open(const std::string& path, base::Instant now);
+  // The same; but where the file cannot be used, the one that was in use last takes its place (used_config.h), if there
+  // is one, and error() says why. A file that can be used costs nothing more than with open().
+  static base::Result<ConfigFile> open_or_used(const std::string& path, base::Instant now, const StateRoots& roots);
+  static base::Result<ConfigFile> open_or_used(const std::string& path, base::Instant now);
 
   const Config& config() const { return config_; }
+  const std::string& text() const { return text_; }  // of config()
+  // Why the file as it is now cannot be used; nothing in it: it can.
   const base::Error& error() const { return error_; }
+  bool is_faulty() const { return !error_.what.empty(); }
 
   // Looks at the file's time, size and inode, at most four times a second, and reads it once one of them has changed
   // and all have stayed the same from one look to the next: a file that is still being written may be cut in the middle
@@ -50,13 +58,19 @@ class ConfigFile {
     friend bool operator==(const Mark&, const Mark&) = default;
   };
   static Mark mark_of(const std::string& path);
-  ConfigFile(std::string path, Config config, Mark mark, base::Instant now)
-      : path_(std::move(path)), config_(std::move(config)), mark_(mark), pending_(mark), looked_(now) {}
+  ConfigFile(std::string path, std::string text, Config config, Mark mark, base::Instant now)
+      : path_(std::move(path)),
+        text_(std::move(text)),
+        config_(std::move(config)),
+        mark_(mark),
+        pending_(mark),
+        looked_(now) {}
 
   std::string path_;
+  std::string text_;
   Config config_;
   base::Error error_;
-  Mark mark_;     // of the text in use
+  Mark mark_;     // of the text that was read last
   Mark pending_;  // another one, seen at the last look
   base::Instant looked_;
 };

@@ -88,7 +88,9 @@ StateFiles state_files(const std::string& directory, const std::string& config_f
                     .lease = stem + ".lease",
                     .starting = stem + ".starting",
                     .log = stem + ".log",
-                    .by_hand = stem + ".byhand"};
+                    .by_hand = stem + ".byhand",
+                    .used = stem + ".used",
+                    .told = stem + ".told"};
 }
 
 StateRoots system_roots() {
@@ -110,6 +112,15 @@ base::Result<StateFiles> find_state(const std::string& configured, const std::st
 
 base::Result<StateFiles> find_state(const std::string& configured, const std::string& config_file) {
   return find_state(configured, config_file, system_roots());
+}
+
+std::vector<StateFiles> places_of_state(const std::string& configured, const std::string& config_file,
+                                        const StateRoots& roots) {
+  if (!configured.empty()) return {state_files(configured, config_file)};
+  std::vector<StateFiles> places{state_files(roots.standard, config_file)};
+  const std::string own = private_directory(roots, roots.user);
+  if (check_private(own, roots.user)) places.push_back(state_files(own, config_file));
+  return places;
 }
 
 std::vector<StateFiles> existing_states(const std::string& configured, const std::string& config_file,

@@ -16,6 +16,8 @@ struct StateFiles {
   std::string starting;  // ....starting: when a poolwatch was last started on demand
   std::string log;       // ....log: what such a poolwatch has to say
   std::string by_hand;   // ....byhand: what was set by hand, where it is not kept in keep-dir (hand_files.h)
+  std::string used;      // ....used: a copy of the configuration that is in use (used_config.h)
+  std::string told;      // ....told: when somebody last told of the configuration's faults
 };
 StateFiles state_files(const std::string& directory, const std::string& config_file);
 
@@ -35,6 +37,11 @@ StateRoots system_roots();
 base::Result<StateFiles> find_state(const std::string& configured, const std::string& config_file,
                                     const StateRoots& roots);
 base::Result<StateFiles> find_state(const std::string& configured, const std::string& config_file);
+
+// The places among which find_state() chooses for this user. Nothing is made; one below <temporary> is among them only
+// if it passes.
+std::vector<StateFiles> places_of_state(const std::string& configured, const std::string& config_file,
+                                        const StateRoots& roots);
 
 // Every place where the table of a configuration may lie, for whoever wants to look: as root also those of all other
 // users under <temporary>. Nothing is made; only places that hold a table of that name and, below <temporary>, pass the

@@ -4,11 +4,13 @@
 
 #include <poll.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "balance/table/used_config.h"
 #include "balance/watch/notify.h"
 #include "loadprobe/base/clock.h"
 #include "loadprobe/base/log.h"
@@ -26,6 +28,11 @@ constexpr Seconds kTryAgain{1};
 // A lock on this file says that a permanent poolwatch waits: one that runs on demand leaves in its favour.
 std::string wish_file(const StateFiles& files) { return files.lease + ".wanted"; }
 
+bool is_there(const std::string& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0;
+}
+
 // Each host may need a kept connection, a web check to several addresses, and a kept web connection.
 void raise_descriptor_limit(std::size_t hosts) {
   const rlim_t wanted = 64 + 4 * static_cast<rlim_t>(hosts);
@@ -36,6 +43,12 @@ void raise_descriptor_limit(std::size_t hosts) {
   if (limit.rlim_cur < wanted) {
     base::log(Level::warning, "few descriptors",
               {{"limit", std::to_string(limit.rlim_cur)}, {"wanted", std::to_string(wanted)}});
+  }
+}
+
+void log_faults(const base::Error& faults) {
+  for (const std::string_view fault : base::split(faults.what, '\n')) {
+    base::log(Level::error, "configuration refused, the old one stays", {{"cause", std::string(fault)}});
   }
 }
 
@@ -53,8 +66,12 @@ void log_notices(const std::vector<Notice>& notices) {
 }  // namespace
 
 base::Result<std::unique_ptr<Service>> Service::create(ServiceOptions options) {
-  base::Result<ConfigFile> config = ConfigFile::open(options.config_file, base::now());
+  // On demand it serves those who go by the configuration that was in use, too.
+  base::Result<ConfigFile> config = options.stay == Stay::on_demand
+                                        ? ConfigFile::open_or_used(options.config_file, base::now())
+                                        : ConfigFile::open(options.config_file, base::now());
   if (!config) return config.error();
+  if (config->is_faulty()) log_faults(config->error());
   base::Result<Signals> signals = Signals::create();
   if (!signals) return signals.error();
   return std::unique_ptr<Service>(new Service(std::move(options), *std::move(config), *std::move(signals)));
@@ -196,7 +213,14 @@ base::Status Service::begin_watching() {
   looked_ = requested_ = now;
   dispatches_ = all_dispatches();
   look_at_hand(Look::now);
+  used_ = config_.text();
+  keep_used();
   return base::ok();
+}
+
+void Service::keep_used() {
+  const base::Status kept = keep_used_config(files_, options_.config_file, used_);
+  if (!kept) say_once(kept.error());
 }
 
 Service::Next Service::watch() {
@@ -233,6 +257,7 @@ Service::Next Service::look_at_everything(Instant now) {
   if (const Next next = look_at_lease(); next != Next::watch) return next;
   if (const Next next = look_at_config(config_.refresh(now), now); next != Next::watch) return next;
   look_at_table();
+  if (!is_there(files_.used)) keep_used();
   look_at_hand(Look::if_changed);
   keep_clients(watcher_->config(), {&watcher_->config(), clients_ ? &*clients_ : nullptr});
   return look_for_reasons_to_leave(now);
@@ -291,11 +316,7 @@ void Service::keep_clients(const Config& config, const ClientsBefore& before) {
 }
 
 Service::Next Service::look_at_config(Refresh refresh, Instant now) {
-  if (refresh == Refresh::faulty) {
-    for (const std::string_view fault : base::split(config_.error().what, '\n')) {
-      base::log(Level::error, "configuration refused, the old one stays", {{"cause", std::string(fault)}});
-    }
-  }
+  if (refresh == Refresh::faulty) log_faults(config_.error());
   if (refresh == Refresh::changed) change_pending_ = true;
   if (!change_pending_) return Next::watch;
   const base::Result<StateFiles> files = find_state(config_.config().state_dir, options_.config_file);
@@ -323,6 +344,8 @@ base::Status Service::change_config(Instant now) {
   table_ = *std::move(table);
   watcher_ = Watcher(config, *prober_, *table_, now, *watcher_, places);
   look_at_hand(Look::now);
+  used_ = config_.text();
+  keep_used();
   change_pending_ = false;
   base::log(Level::info, "configuration changed",
             {{"file", options_.config_file}, {"hosts", std::to_string(config.hosts.size())}});

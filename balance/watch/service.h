@@ -69,6 +69,8 @@ class Service {
   enum class Look : std::uint8_t { if_changed, now };
   void look_at_hand(Look look);
   std::optional<SetByHand> kept_by_hand(const Config& config) const;
+  // Keeps the copy of the configuration that is watched by, and makes it anew where it was taken away.
+  void keep_used();
   // Keeps the file of sticky = client-wild for these hosts; `before` as in make_clients().
   void keep_clients(const Config& config, const ClientsBefore& before);
   Next look_at_config(Refresh refresh, Instant now);
@@ -90,6 +92,7 @@ class Service {
   std::optional<Table> clients_;  // of sticky = client-wild
   std::optional<NetworkProber> prober_;
   std::optional<Watcher> watcher_;
+  std::string used_;  // the text that is watched by; config_ may be a newer one
   HandMark hand_mark_;
   Seconds wall_ahead_{0};          // of the monotonic clock, when the ends of duties were put into the table
   bool change_pending_ = false;    // config_ is newer than what is watched by

@@ -60,10 +60,14 @@ Result<std::string> read_file(const std::string& path, std::size_t most_bytes) {
   struct stat status = {};
   if (::fstat(file->get(), &status) != 0) return system_error("cannot look at " + path);
   if (!S_ISREG(status.st_mode)) return Error{Fault::io, path + " is no regular file"};
+  return read_all(file->get(), path, most_bytes);
+}
+
+Result<std::string> read_all(int fd, const std::string& path, std::size_t most_bytes) {
   std::string content;
   char buffer[8192];
   for (;;) {
-    const ssize_t got = ::read(file->get(), buffer, sizeof buffer);
+    const ssize_t got = ::read(fd, buffer, sizeof buffer);
     if (got == 0) return content;
     if (got < 0 && errno != EINTR) return system_error("cannot read " + path);
     if (got > 0) content.append(buffer, static_cast<std::size_t>(got));

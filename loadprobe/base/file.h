@@ -15,6 +15,9 @@ namespace base {
 // Anything but a regular file is an error: a FIFO would have us wait for ever.
 Result<std::string> read_file(const std::string& path, std::size_t most_bytes = 1 << 20);
 
+// The rest of an open file, with the same bound; `path` is for messages.
+Result<std::string> read_all(int fd, const std::string& path, std::size_t most_bytes);
+
 // Writes a neighbour, flushes it and renames it over `path`: a reader sees the old file or the new one, whole.
 Status write_file(const std::string& path, std::string_view content, unsigned mode = 0644);
 

@@ -5,6 +5,7 @@ sockets that accept, since a redirect needs no more of them. BUILD names the bui
 
 import contextlib
 import http.server
+import json
 import os
 import re
 import resource
@@ -169,6 +170,57 @@ class Cgi(GatewayCase):
         self.assertIn(f"{faulty}:1:", done.stderr.decode())
         self.assertIn(f"{faulty}:2:", done.stderr.decode())
         self.assertNotIn(b"moed", done.stdout)
+
+    def test_a_half_edited_configuration_leaves_the_one_that_is_in_use(self):
+        state = self.scene.path("state-of-editing")
+        configuration = self.configure("edited.conf", state=state)
+        env = {"BALANCE_CONFIG": configuration, **CGI}
+        copy = os.path.join(state, "edited.conf.used")
+        processes.wait_until(lambda: self.run_it(env=env) and os.path.exists(copy), 8, "the copy")
+        self.configure("edited.conf", "moed = relay\nhost = du", state=state)
+        told = 0
+        for _ in range(5):
+            done = self.run_it(env=env)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.leads_to_a_host(fastcgi.head(done.stdout)["Location"])
+            told += done.stderr.count(f"{configuration}:2:".encode())
+            self.assertEqual(f"{configuration}:2:".encode() in done.stderr, f"{configuration}:3:".encode() in done.stderr)
+        self.assertEqual(told, 1)
+        # poolwatch has left meanwhile, or died: who is started now goes by the copy too.
+        with open(os.path.join(state, "edited.conf.lease"), encoding="utf-8") as lease:
+            os.kill(int(lease.read().split()[0]), signal.SIGKILL)
+        log = os.path.join(state, "edited.conf.log")
+
+        def goes_on():
+            self.assertEqual(self.run_it(env=env).returncode, 0)
+            with open(log, encoding="utf-8") as lines:
+                return "the old one stays" in (text := lines.read()) and text.count("watching hosts") == 2
+
+        processes.wait_until(goes_on, 8, "another poolwatch")
+        shown = self.run_control(configuration, "status")
+        self.assertEqual(shown.returncode, 2)
+        self.assertIn(f"{configuration}:2:", shown.stderr)
+        self.assertRegex(shown.stdout, r"(?m)^config +HAS 2 FAULTS, .*\ntable +" + re.escape(state))
+        for name in NAMES:
+            self.assertRegex(shown.stdout, rf"(?m)^{name} ")
+        self.assertEqual(len(json.loads(self.run_control(configuration, "status", "--json").stdout)["faults"]), 2)
+        self.assertEqual(self.run_control(configuration, "explain", MAP).returncode, 2)
+        checked = self.run_control(configuration, "check")
+        self.assertEqual((checked.returncode, checked.stdout), (2, ""))
+        # Set right, the new one counts with the next request.
+        self.configure("edited.conf", "host-header = no\n", state=state)
+        head = fastcgi.head(self.run_it(env=env).stdout)
+        self.assertTrue("Location" in head and "X-Balance-Host" not in head, head)
+
+    @staticmethod
+    def run_control(configuration, *arguments):
+        return subprocess.run(
+            [fleet.program("balancectl"), "--config", configuration, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=False,
+        )
 
     def test_a_missing_configuration_is_named(self):
         done = self.run_it(env={"BALANCE_CONFIG": self.scene.path("nothing.conf"), **CGI})

@@ -172,7 +172,7 @@ TEST(Status, JsonHasNullsForWhatIsNotKnown) {
   view.balancer_id = 0xabc;
   EXPECT_EQ(
       to_json(view),
-      R"({"table": "/run/balance/balance.conf.table", "configuration": "/etc/balance/balance.conf", )"
+      R"({"table": "/run/balance/balance.conf.table", "configuration": "/etc/balance/balance.conf", "faults": [], )"
       R"("balancer": "0000000000000abc",
  "poolwatch": {"alive": true, "process": 123, "beat_age_seconds": 0.25, "running_for_seconds": 60.25},
  "panic": false, "web_only": false, "share_of_dispatches": 0.5, "mean_service_seconds": 0.2, "sticky": "none", "sticky_timeout_seconds": 60, "shares_since_seconds": null,
