@@ -28,6 +28,7 @@ namespace balance {
 namespace {
 
 constexpr int kFine = 0, kFailed = 1, kBadUsage = 2;
+constexpr std::string_view kBalance = "balance";
 
 constexpr std::string_view kHelp =
     " --check | --help | --version\n"
@@ -44,6 +45,12 @@ constexpr std::string_view kHelp =
 int print(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   return std::fflush(stdout) == 0 ? kFine : kFailed;
+}
+
+// "" where the caller left even that out.
+std::string_view base_name(const char* path) {
+  const std::string_view whole = path != nullptr ? path : "";
+  return whole.substr(whole.rfind('/') + 1);
 }
 
 std::string config_file() { return config_file_named("", std::getenv("BALANCE_CONFIG")); }
@@ -66,6 +73,7 @@ class Running {
     base::Result<ConfigFile> file = readied(ConfigFile::open_or_used(config_file(), base::now()));
     if (!file) leave(complain(file.error()), "");
     if (file->is_faulty()) Front::tell_of_faults(file->error());
+    tell_of_start("descriptor 0", file->config());
     serve(STDIN_FILENO, *std::move(file), "");
   }
 
@@ -74,6 +82,7 @@ class Running {
     std::fprintf(stderr, "%s: %s\n", name().c_str(), error.what.c_str());
     return error.fault == base::Fault::usage ? kBadUsage : kFailed;
   }
+  void tell_of_start(const std::string& listening, const Config& config) const;
   std::string name() const { return std::string(program_.name); }
   std::string help() const {
     return "usage: " + name() + " --listen unix:PATH|ADDRESS:PORT\n       " + name() + std::string(kHelp);
@@ -100,7 +109,23 @@ class Running {
 // the other program never does the same.
 void Running::become_the_one_that_relays() {
   const std::string path = program_beside_us("balance-relay");
-  execv(path.c_str(), argv_);
+  std::string called = base_name(argv_[0]) == name() ? argv_[0] : name();  // by which it goes on: see run()
+  std::vector<char*> arguments{called.data()};
+  for (char** argument = argv_; *argument != nullptr; ++argument) {
+    if (argument != argv_) arguments.push_back(*argument);
+  }
+  arguments.push_back(nullptr);
+  execv(path.c_str(), arguments.data());
+}
+
+void Running::tell_of_start(const std::string& listening, const Config& config) const {
+  base::log(base::Level::info, "serving",
+            {{"listen", listening},
+             {"config", config.file},
+             {"hosts", std::to_string(config.hosts.size())},
+             {"mode", std::string(name_of(config.mode))},
+             {"relays", program_.make_relayer != nullptr ? "yes" : "no"},
+             {"max-connections", std::to_string(config.max_connections)}});
 }
 
 base::Result<ConfigFile> Running::readied(base::Result<ConfigFile> file) {
@@ -177,6 +202,7 @@ int Running::serve_at(std::string_view where) {
     base::log(base::Level::warning, "others can reach this FastCGI socket and forge requests; use loopback or unix:",
               {{"listen", std::string(where)}});
   }
+  tell_of_start(std::string(where), file->config());
   serve(listener->socket.get(), *std::move(file), listener->unix_path);
 }
 
@@ -204,8 +230,11 @@ bool is_cgi() { return std::getenv("GATEWAY_INTERFACE") != nullptr || std::geten
 
 }  // namespace
 
-int run(const Program& program, char** argv) {
+int run(const Program& as_built, char** argv) {
   base::keep_standard_descriptors();
+  // What balance became speaks with the name by which it was started.
+  Program program = as_built;
+  if (base_name(argv[0]) == kBalance) program.name = kBalance;
   base::log_as(program.name);
   Running running(program, argv);
   if (is_fastcgi()) running.as_fastcgi();

@@ -41,6 +41,7 @@ enum class DrainSticky : std::uint8_t {
 };
 
 enum class Mode : std::uint8_t { automatic, redirect, relay };
+std::string_view name_of(Mode mode);  // as in the file: 'auto'
 
 // What a class of requests gets: `by_default` is what plan_for() (reply.h) makes of the mode.
 enum class Answer : std::uint8_t { by_default, redirect, redirect_307, relay, accel };

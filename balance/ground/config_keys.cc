@@ -157,6 +157,8 @@ std::optional<ProbeKind> probe_kind_of(std::string_view name) {
 
 std::string_view name_of(ProbeKind kind) { return name_in(kProbeKinds, kind); }
 
+std::string_view name_of(Mode mode) { return name_in(kModes, mode); }
+
 std::string_view name_of(Sticky kind) { return name_in(kSticky, kind); }
 
 }  // namespace balance

@@ -596,6 +596,39 @@ class Served(GatewayCase):
         self.assertIn(f"{faulty}:2:", done.stderr)
         self.assertFalse(os.path.exists(self.scene.path("start.sock")))
 
+    def test_says_at_its_start_what_it_serves_and_where(self):
+        process, where = self.serve()
+        said = (
+            f"balance: info: serving listen={where} config={self.configuration} hosts=3 mode=auto relays=no "
+            "max-connections=512\n"
+        )
+        process.wait_for(lambda: said in process.said(1000), 2, said)
+
+    def test_what_balance_became_speaks_as_balance(self):
+        folder = self.scene.path("both")
+        os.makedirs(folder)
+        for name in ("balance", "balance-relay", "poolwatch"):
+            shutil.copy(fleet.program(name), folder)
+        os.symlink(os.path.join(folder, "balance"), os.path.join(folder, "mapserv"))
+        for name, speaks_as in (("balance", "balance"), ("mapserv", "balance"), ("balance-relay", "balance-relay")):
+            where = f"unix:{self.scene.path(f'{name}.sock')}"
+            process = self.scene.start(
+                name, [os.path.join(folder, name), "--listen", where], env={"BALANCE_CONFIG": self.configuration}
+            )
+            self.addCleanup(process.stop)
+            process.wait_for(lambda p=process: " serving " in p.said(1000), 5, "its first line")
+            self.assertIn(f"listen={where} config={self.configuration} hosts=3 mode=auto relays=yes ", process.said(1000))
+            self.assertTrue(all(line.startswith(f"{speaks_as}: ") for line in process.said(1000).splitlines()))
+            again = subprocess.run(
+                [os.path.join(folder, name), "--listen", where],
+                env={"BALANCE_CONFIG": self.configuration},
+                capture_output=True,
+                text=True,
+                timeout=10,
+                check=False,
+            )
+            self.assertRegex(again.stderr, rf"\A{speaks_as}: somebody listens on ")
+
     def test_a_changed_configuration_is_taken_and_a_faulty_one_is_not(self):
         state = self.scene.path("state-of-changing")
         configuration = self.configure("changing.conf", state=state)
