@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "balance/ctl/columns.h"
+#include "loadprobe/base/text.h"
 
 namespace balance {
 namespace {
@@ -16,7 +17,10 @@ std::string counted(double number, std::string_view one, std::string_view many) 
 
 // A table made anew counts from 0: any other number is a dispatch.
 std::optional<std::string> Quiet::look(const HostAtWork& host, Instant now) {
-  if (dispatches_ && *dispatches_ != host.dispatches) dispatched_ = now;
+  if (dispatches_ && *dispatches_ != host.dispatches) {
+    dispatched_ = now;
+    saw_dispatch_ = true;
+  }
   dispatches_ = host.dispatches;
   const bool tells = host.reports && (host.standing.map_running || host.standing.running);
   if (tells) {
@@ -28,7 +32,11 @@ std::optional<std::string> Quiet::look(const HostAtWork& host, Instant now) {
     return counted(host.in_flight, "relayed request is in flight", "relayed requests are in flight");
   }
   const Seconds since = now - dispatched_;
-  if (since < kSinceDispatch) return "a request was sent to it " + age_text(since) + " ago";
+  if (since < kSinceDispatch) {
+    return saw_dispatch_
+               ? "a request was sent to it " + age_text(since) + " ago"
+               : "nothing was sent to it for " + age_text(since) + "; wanted " + base::to_text(kSinceDispatch);
+  }
   if (!tells) {
     if (since >= without_reports_) return std::nullopt;
     return "it does not report what it does; " + age_text(without_reports_ - since) + " of drain-wait are left";

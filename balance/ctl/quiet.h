@@ -24,6 +24,7 @@ class Quiet {
   static constexpr Seconds kSinceDispatch{2};
   static constexpr int kReports = 4;
 
+  // From `began` on nothing new should come; what was sent before may still be under way.
   // `without_reports`: how long after the last dispatch a host that does not tell is believed to have finished.
   Quiet(Seconds without_reports, Instant began) : without_reports_(without_reports), dispatched_(began) {}
 
@@ -37,7 +38,8 @@ class Quiet {
   void hear(const Standing& standing);
 
   Seconds without_reports_;
-  Instant dispatched_;
+  Instant dispatched_;         // the last one seen, or the beginning
+  bool saw_dispatch_ = false;  // in this time
   std::optional<std::uint64_t> dispatches_;
   Instant reported_ = base::kNever;
   int quiet_reports_ = 0;

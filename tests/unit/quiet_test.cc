@@ -36,9 +36,18 @@ class Drained : public testing::Test {
 };
 
 TEST_F(Drained, IsQuietTwoSecondsAfterTheLastDispatch) {
-  EXPECT_EQ(after(1.7).substr(0, 26), "a request was sent to it 1");
+  EXPECT_EQ(after(1.01), "nothing was sent to it for 1.0s; wanted 2s");
+  after(0.69);
   EXPECT_EQ(after(0.3), "");
   EXPECT_NEAR(now_, 102, 0.06);
+}
+
+// It said that a request had been sent a second ago, to a host that had never got one.
+TEST_F(Drained, NamesNoRequestThatItHasNotSeen) {
+  host_.dispatches = 12;  // of the time before
+  EXPECT_EQ(after(1.5).substr(0, 27), "nothing was sent to it for ");
+  host_.dispatches = 13;
+  EXPECT_EQ(after(1.5).substr(0, 26), "a request was sent to it 1");
 }
 
 TEST_F(Drained, StartsAnewWithEveryDispatch) {
