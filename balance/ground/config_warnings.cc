@@ -121,6 +121,11 @@ void warn_of_settings(const Config& config, std::vector<std::string>& out) {
   if (config.local && config.sticky.kind == Sticky::cookie) {
     out.emplace_back("local is not used with sticky = cookie: a local redirect cannot set one");
   }
+  if (config.sticky.kind == Sticky::cookie && config.sticky.key.empty() && config.peers > 1) {
+    out.push_back("sticky = cookie has no sticky-key, but there are " + std::to_string(config.peers) +
+                  " balancers (peers): they take each other's cookies only while none of them has a key, and whoever "
+                  "knows the names of the hosts can make one up; wanted the same key at all of them");
+  }
   if (!config.sticky.key.empty() && config.sticky.kind != Sticky::cookie) {
     out.emplace_back("sticky-key is of use with sticky = cookie alone");
   }

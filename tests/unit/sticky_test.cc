@@ -75,7 +75,13 @@ TEST(StickyKeys, ThatAreOfNoUseAreWarnedOf) {
             (std::vector<std::string>{"local is not used with sticky = cookie: a local redirect cannot set one"}));
   EXPECT_EQ(warned("sticky = client\nsticky-key = 0123456789abcdef\n"),
             (std::vector<std::string>{"sticky-key is of use with sticky = cookie alone"}));
-  EXPECT_EQ(warned("sticky = cookie\nsticky-key = 0123456789abcdef\n"), std::vector<std::string>());
+  EXPECT_EQ(warned("sticky = cookie\nsticky-key = 0123456789abcdef\npeers = 2\n"), std::vector<std::string>());
+  EXPECT_EQ(warned("sticky = cookie\n"), std::vector<std::string>());
+  EXPECT_EQ(warned("sticky = client\npeers = 2\n"), std::vector<std::string>());
+  EXPECT_EQ(warned("sticky = cookie\npeers = 2\n"),
+            (std::vector<std::string>{"sticky = cookie has no sticky-key, but there are 2 balancers (peers): they take "
+                                      "each other's cookies only while none of them has a key, and whoever knows the "
+                                      "names of the hosts can make one up; wanted the same key at all of them"}));
 }
 
 TEST(StickyNames, AreTheSameSetInAnyOrderAndCase) {
