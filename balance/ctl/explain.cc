@@ -126,8 +126,13 @@ std::string believed(const Snapshot& snapshot, const PoolStanding& pool) {
   return "by predicted load";
 }
 
-std::string target_text(const Request& request, const HostConfig& host, const Config& config, const Plan& plan) {
+// `candidate`: as it was chosen among; null: it was not.
+std::string target_text(const Request& request, const HostConfig& host, const Config& config, const Plan& plan,
+                        const Candidate* candidate) {
   const Target target = target_of(request, host, config, plan);
+  const bool may_get_it = candidate != nullptr && (candidate->tier == Tier::draining ||
+                                                   (candidate->tier < Tier::down && candidate->weight > 0));
+  if (target == Target::fit && !may_get_it) return "no";  // by its state, which stands beside it
   const bool is_relayed = target == Target::fit && action_at(request, host, config, plan) == Action::relay;
   return is_relayed ? "relay" : std::string(name_of(target));
 }
@@ -148,8 +153,9 @@ std::string host_lines(const Request& request, const Config& config, const Plan&
     const Standing standing = table.standing(i).value_or(Standing{});
     const Candidate looked =
         candidate(i, host, standing, table.live(i, snapshot.now), pool, config.probe, snapshot.now);
+    const Candidate* const chosen_among = found != snapshot.candidates.end() ? &*found : nullptr;
     std::vector<std::string> row{host.name, std::string(name_of(looked.tier)),
-                                 target_text(request, host, config, plan)};
+                                 target_text(request, host, config, plan, chosen_among)};
     const auto place = static_cast<std::size_t>(found - snapshot.candidates.begin());
     const bool has_cost = place < choice.costs.size() && choice.costs[place].host == i;
     const Cost cost = has_cost ? choice.costs[place] : Cost{};

@@ -72,6 +72,37 @@ TEST(Explain, TellsClassCostsChoiceAndLocation) {
             "Location   http://leopold.example.org:8080/cgi-bin/mapserv?map=WORLD&mode=map\n");
 }
 
+// It was called fit.
+TEST(Explain, AHostThatIsDownOrDrainingIsNoTarget) {
+  ScratchDir dir;
+  const Config config = pool();
+  Table table = table_at(dir / "t", config);
+  Standing down;
+  down.health = Health::down;
+  down.cause = "web port: connection refused";
+  table.publish(0, down);
+  table.publish(2, down);
+  ASSERT_TRUE(table.set_by_hand({{{}, {.duty = Duty::draining}, {}}, std::nullopt}, table.words_by_hand()));
+  const std::string text = told(asking("map=WORLD&mode=map"), config, &table);
+  EXPECT_NE(text.find("pinchot  down      no "), std::string::npos) << text;
+  EXPECT_NE(text.find("leopold  draining  no "), std::string::npos) << text;
+  EXPECT_NE(text.find("audubon  down      no "), std::string::npos) << text;
+  EXPECT_NE(text.find("choice     nobody"), std::string::npos) << text;
+}
+
+TEST(Explain, ADrainingHostIsTheTargetOfItsOwnClients) {
+  ScratchDir dir;
+  const Config config = pool("sticky = client\n");
+  Table table = table_at(dir / "t", config);
+  ASSERT_TRUE(table.set_by_hand({{{.duty = Duty::draining}, {}, {}}, std::nullopt}, table.words_by_hand()));
+  Inquiry inquiry = asking("mode=map");
+  inquiry.client = "192.0.2.7";
+  EXPECT_NE(told(inquiry, config, &table).find("pinchot  draining  no "), std::string::npos);
+  table.claim_client(sticky_key(*base::parse_address("192.0.2.7")), 0, std::nullopt, kNow - Seconds{18}, Seconds{60});
+  const std::string text = told(inquiry, config, &table);
+  EXPECT_NE(text.find("pinchot  draining  fit "), std::string::npos) << text;
+}
+
 TEST(Explain, DispatchesNothing) {
   ScratchDir dir;
   const Config config = pool();
