@@ -147,10 +147,14 @@ void add_notes(const Place& place, const HandText& text, const Config& config, H
     done.notes.push_back(place.path + " does not outlive a reboot; set keep-dir to a folder that does");
   }
   for (const std::string& fault : text.faults) done.notes.push_back(fault + " (left out)");
-  for (const std::string& name : strangers(text, config)) {
-    std::string note = place.path + ": " + name + " is no host of " + config.file;
-    note.append("; 'balancectl reset ").append(name).append("' forgets it");
+  const std::vector<std::string> names = strangers(text, config);
+  for (std::size_t i = 0; i < std::min(names.size(), kMostNamed); ++i) {
+    std::string note = place.path + ": " + names[i] + " is no host of " + config.file;
+    note.append("; 'balancectl reset ").append(names[i]).append("' forgets it");
     done.notes.push_back(std::move(note));
+  }
+  if (names.size() > kMostNamed) {
+    done.notes.push_back(place.path + ": " + std::to_string(names.size() - kMostNamed) + " more are no hosts of it");
   }
 }
 
@@ -180,13 +184,15 @@ base::Result<HandChanged> change_by_hand(const Config& config, const StateRoots&
   const HandFiles files = hand_files(config, tables->files, roots);
   base::Result<Place> place = find_place(files);
   if (!place) return place.error();
-  base::Result<Kept> kept = read_kept(files);
+  const HandClocks clocks = hand_clocks();
+  base::Result<Kept> kept = read_kept(files, clocks);
   if (!kept) return kept.error();
-  const auto now = static_cast<std::int64_t>(std::floor(base::wall_time().count()));
+  const std::int64_t now = clocks.wall;
   HandText text = std::move(kept->text);
   forget_what_is_over(text.entries, now);
   if (base::Status changed = change(text.entries, now); !changed) return changed.error();
   std::erase_if(text.entries, [](const HandEntry& entry) { return !says_anything(entry); });
+  for (HandEntry& entry : text.entries) bring_up_to_date(entry, clocks);  // the new ones: says in which boot they began
   const std::string words = hand_text_of(text.entries, config.file);
   if (base::Status written = base::write_file_for(owner_for(place->path), place->path, words, 0644); !written) {
     return may_not(written.error());

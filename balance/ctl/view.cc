@@ -198,8 +198,12 @@ HandView hand_view(const HandFiles& files, const Config& config, Seconds wall) {
   }
   view.path = kept->path;
   view.troubles = kept->text.faults;
-  for (const std::string& name : strangers(kept->text, config)) {
-    view.troubles.push_back(kept->path + ": " + name + " is no host of " + config.file);
+  const std::vector<std::string> names = strangers(kept->text, config);
+  for (std::size_t i = 0; i < std::min(names.size(), kMostNamed); ++i) {
+    view.troubles.push_back(kept->path + ": " + names[i] + " is no host of " + config.file);
+  }
+  if (names.size() > kMostNamed) {
+    view.troubles.push_back(kept->path + ": " + std::to_string(names.size() - kMostNamed) + " more are no hosts of it");
   }
   for (HandEntry& entry : kept->text.entries) {
     if (entry.until && static_cast<double>(*entry.until) <= wall.count()) forget_duty(entry);

@@ -17,7 +17,6 @@ namespace {
 
 using loadprobe::Duty;
 
-constexpr std::size_t kMostFaults = 100;
 constexpr std::size_t kMostEntries = 10'000;         // ten times the hosts of the largest pool
 constexpr std::int64_t kMostSeconds = 253402300799;  // 9999-12-31T23:59:59Z
 
@@ -37,6 +36,8 @@ class Line {
   // `known`: the hosts that have a line.
   Line(HandText& out, std::set<std::string, std::less<>>& known, std::string place)
       : out_(out), known_(known), place_(std::move(place)) {}
+
+  std::size_t faults_left_out() const { return left_out_; }
 
   void read(std::string_view line) {
     const std::string_view name = line.substr(0, line.find_first_of(" \t"));
@@ -76,6 +77,8 @@ class Line {
     if (name == "duty") return read_duty(value);
     if (name == "since") return read_time(name, value, entry_.since);
     if (name == "until") return read_time(name, value, entry_.until);
+    if (name == "boot") return read_boot(value);
+    if (name == "booted") return read_time(name, value, entry_.booted);
     fault("found '" + base::escaped(name, 70) + "'; wanted weight=, duty=, since=, until= or reason=");
   }
 
@@ -91,6 +94,14 @@ class Line {
     entry_.duty = *duty;
   }
 
+  void read_boot(std::string_view value) {
+    constexpr std::string_view kLetters = "0123456789abcdef-";
+    if (value.empty() || value.size() > 36 || value.find_first_not_of(kLetters) != std::string_view::npos) {
+      return fault("boot" + is_but(value, "the id of a boot, or its first letters"));
+    }
+    entry_.boot = value;
+  }
+
   void read_time(std::string_view name, std::string_view value, std::optional<std::int64_t>& target) {
     const std::optional<std::int64_t> seconds = utc_seconds(value);
     if (!seconds) return fault(std::string(name) + is_but(value, "a time such as 2026-11-30T13:00:00Z"));
@@ -98,12 +109,17 @@ class Line {
   }
 
   void fault(const std::string& what) {
-    if (out_.faults.size() < kMostFaults) out_.faults.push_back(place_ + what);
+    if (out_.faults.size() < kMostNamed) {
+      out_.faults.push_back(place_ + what);
+    } else {
+      ++left_out_;
+    }
   }
 
   HandText& out_;
   std::set<std::string, std::less<>>& known_;
   std::string place_;
+  std::size_t left_out_ = 0;
   HandEntry entry_;
 };
 
@@ -115,20 +131,39 @@ bool says_anything(const HandEntry& entry) {
 
 void forget_duty(HandEntry& entry) {
   entry.duty = Duty::serving;
-  entry.since = entry.until = std::nullopt;
+  entry.since = entry.until = entry.booted = std::nullopt;
+  entry.boot.clear();
   entry.reason.clear();
+}
+
+void bring_up_to_date(HandEntry& entry, const HandClocks& now) {
+  if (!entry.until) return;
+  const std::int64_t lasts = entry.since ? *entry.until - *entry.since : 0;
+  std::int64_t shift = 0;
+  if (entry.booted && !entry.boot.empty() && entry.boot == now.boot) {
+    shift = now.booted - *entry.booted;
+  } else if (lasts > 0 && *entry.until > now.wall + lasts) {
+    shift = now.wall + lasts - *entry.until;
+  }
+  entry.until = std::clamp(*entry.until + shift, std::int64_t{0}, kMostSeconds);
+  if (entry.since) entry.since = std::clamp(*entry.since + shift, std::int64_t{0}, kMostSeconds);
+  entry.boot = now.boot;
+  entry.booted = now.boot.empty() ? std::nullopt : std::optional(std::clamp(now.booted, std::int64_t{0}, kMostSeconds));
 }
 
 HandText parse_hand_text(std::string_view text, const std::string& file) {
   HandText out;
   std::set<std::string, std::less<>> known;
-  std::size_t number = 0;
+  std::size_t number = 0, left_out = 0;
   for (const std::string_view raw : base::split(text, '\n')) {
     ++number;
     const std::string_view line = base::trim(raw);
     if (line.empty() || line.front() == '#') continue;
-    Line(out, known, file + ":" + std::to_string(number) + ": ").read(line);
+    Line reading(out, known, file + ":" + std::to_string(number) + ": ");
+    reading.read(line);
+    left_out += reading.faults_left_out();
   }
+  if (left_out > 0) out.faults.push_back(file + ": and " + std::to_string(left_out) + " more of the kind");
   return out;
 }
 
@@ -143,6 +178,8 @@ std::string hand_text_of(const std::vector<HandEntry>& entries, std::string_view
     if (entry.duty != Duty::serving || !entry.reason.empty()) line += " duty=" + std::string(name_of(entry.duty));
     if (entry.since) line += " since=" + utc_text(*entry.since);
     if (entry.until) line += " until=" + utc_text(*entry.until);
+    if (!entry.boot.empty()) line += " boot=" + entry.boot;
+    if (entry.booted) line += " booted=" + utc_text(*entry.booted);
     if (!entry.reason.empty()) line += " reason=" + hand_reason(entry.reason);
     text += line + "\n";
   }

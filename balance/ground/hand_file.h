@@ -4,10 +4,12 @@
 //
 //   # a comment
 //   pinchot weight=2.5
-//   leopold duty=draining since=2026-11-30T11:00:00Z until=2026-11-30T13:00:00Z reason=kernel update
+//   leopold duty=draining since=2026-11-30T11:00:00Z until=2026-11-30T13:00:00Z boot=3f2a9c81
+//     booted=2026-11-28T07:15:00Z reason=kernel update                                           (one line)
 //
 // duty: draining, off, or serving for one that was made ready with a reason. since, until: UTC, of the duty and its
-// reason. reason: the rest of the line, at most 200 bytes.
+// reason. boot, booted: the boot in which these were written, and when it began by the clock of that moment; within
+// this boot a clock that is set moves no end. reason: the rest of the line, at most 200 bytes.
 #pragma once
 
 #include <cstdint>
@@ -26,19 +28,34 @@ struct HandEntry {
   std::optional<double> weight = {};  // 0 to 1000, at most six digits behind the point
   loadprobe::Duty duty = loadprobe::Duty::serving;
   std::optional<std::int64_t> since = {}, until = {};  // of the duty, seconds since 1970
-  std::string reason = {};                             // printable
+  std::string boot = {};                               // "": not known, as where people wrote the line
+  std::optional<std::int64_t> booted = {};
+  std::string reason = {};  // printable
   friend bool operator==(const HandEntry&, const HandEntry&) = default;
 };
 
 inline constexpr std::size_t kMostReasonBytes = 200;
+inline constexpr std::size_t kMostNamed = 5;  // of faults and the like; of the rest their number is told
+
+// The clocks of one moment: seconds since 1970, and the boot as of HandEntry.
+struct HandClocks {
+  std::int64_t wall = 0;
+  std::string boot;  // "": cannot be told
+  std::int64_t booted = 0;
+};
+// Puts an entry's times into the wall clock of now, and its boot. In the boot that wrote it the time that is left
+// counts, however the clock was set since. After another boot the wall clock counts; but one that is behind, as where
+// no battery keeps it, gives no more time than the duty was to last.
+void bring_up_to_date(HandEntry& entry, const HandClocks& now);
 
 bool says_anything(const HandEntry& entry);
 // All but the weight.
 void forget_duty(HandEntry& entry);
 
 struct HandText {
-  std::vector<HandEntry> entries;   // in the order of the text, a host once
-  std::vector<std::string> faults;  // 'FILE:LINE: what was found; what was wanted'
+  std::vector<HandEntry> entries;  // in the order of the text, a host once
+  // 'FILE:LINE: what was found; what was wanted'; above kMostNamed a last one that tells how many more there are.
+  std::vector<std::string> faults;
 };
 
 // Takes what can be understood and names the rest; what is wrong with one word costs that word alone, so a host whose

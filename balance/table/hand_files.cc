@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -84,12 +85,25 @@ HandMark mark_of(const HandFiles& files) {
   return {};
 }
 
-base::Result<Kept> read_kept(const HandFiles& files) {
+HandClocks hand_clocks() {
+  constexpr std::size_t kLetters = 8;  // of the id; enough to tell one boot from another, and short to read
+  const base::Seconds wall = base::wall_time();
+  return {.wall = static_cast<std::int64_t>(std::floor(wall.count())),
+          .boot = base::boot_id().substr(0, kLetters),
+          .booted = std::llround((wall - base::since_boot()).count())};
+}
+
+base::Result<Kept> read_kept(const HandFiles& files) { return read_kept(files, hand_clocks()); }
+
+base::Result<Kept> read_kept(const HandFiles& files, const HandClocks& now) {
   // The first a second time: balancectl may just have moved what was beside the table.
   for (const std::string& path : {files.keep, files.beside, files.keep}) {
     base::Result<std::optional<std::string>> text = read_if_there(path);
     if (!text) return text.error();
-    if (*text) return Kept{path, parse_hand_text(**text, path)};
+    if (!*text) continue;
+    Kept kept{path, parse_hand_text(**text, path)};
+    for (HandEntry& entry : kept.text.entries) bring_up_to_date(entry, now);
+    return kept;
   }
   return Kept{};
 }

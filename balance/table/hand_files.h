@@ -44,8 +44,11 @@ struct Kept {
   std::string path;  // "": there is no file, so nothing was set by hand
   HandText text;
 };
+// Times are in the wall clock of `now` (bring_up_to_date()).
 // Errors: there is a file, but it cannot be read (a link and a pipe are none; more than 8 MB are too much).
+base::Result<Kept> read_kept(const HandFiles& files, const HandClocks& now);
 base::Result<Kept> read_kept(const HandFiles& files);
+HandClocks hand_clocks();  // of the system
 
 // `wall_ahead`: the wall clock less the monotonic one.
 SetByHand set_by_hand_of(const HandText& text, const Config& config, Seconds wall_ahead);

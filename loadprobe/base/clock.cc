@@ -23,6 +23,7 @@ Seconds read_clock(clockid_t clock) {
 
 Instant now() { return Instant{read_clock(CLOCK_MONOTONIC)}; }
 Seconds wall_time() { return read_clock(CLOCK_REALTIME); }
+Seconds since_boot() { return read_clock(CLOCK_BOOTTIME); }
 
 std::uint64_t random_bits() {
   std::uint64_t bits = 0;

@@ -11,6 +11,7 @@ namespace base {
 
 Instant now();                // CLOCK_MONOTONIC; any thread
 Seconds wall_time();          // since 1970, CLOCK_REALTIME: it may jump; any thread
+Seconds since_boot();         // CLOCK_BOOTTIME, which goes on while the machine sleeps; any thread
 std::uint64_t random_bits();  // getrandom(2); any thread
 std::string boot_id();        // /proc/sys/kernel/random/boot_id without its line end, "" if unreadable
 

@@ -22,5 +22,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   const balance::HandText again = balance::parse_hand_text(hand_text_of(text.entries, "c"), "f");
   fuzz::promise(again.faults.empty(), "what we write has no faults");
   fuzz::promise(again.entries == said, "what was understood stays");
+  for (balance::HandEntry entry : text.entries) {
+    const balance::HandClocks now{.wall = 1796036400, .boot = "3f2a9c81", .booted = 1795000000};
+    bring_up_to_date(entry, now);
+    const balance::HandEntry once = entry;
+    bring_up_to_date(entry, now);
+    fuzz::promise(entry == once, "the present time is the present time");
+  }
   return 0;
 }

@@ -149,6 +149,35 @@ TEST_F(HandFilesOnDisk, ManyAtOnceLoseNothing) {
   }
 }
 
+TEST_F(HandFilesOnDisk, NamesFiveStrangersAndCountsTheRest) {
+  for (int i = 0; i < 9; ++i) ASSERT_TRUE(set_weight("stranger" + std::to_string(i), 2));
+  const base::Result<HandChanged> done = set_weight("pinchot", 2);
+  ASSERT_TRUE(done);
+  std::vector<std::string> notes = done->notes;
+  std::erase_if(notes, [](const std::string& note) { return note.find("host") == std::string::npos; });
+  ASSERT_EQ(notes.size(), 6U);
+  EXPECT_EQ(notes[0],
+            kept() + ": stranger0 is no host of " + config_.file + "; 'balancectl reset stranger0' forgets it");
+  EXPECT_EQ(notes[5], kept() + ": 4 more are no hosts of it");
+}
+
+// A drain of an hour, read again after the clock was set, and after a reboot.
+TEST_F(HandFilesOnDisk, ADutyWithAnEndOutlivesAJumpOfTheClockAndAReboot) {
+  ASSERT_TRUE(drain("darwin", 3600));
+  const HandClocks now = hand_clocks();
+  const auto end_after = [this](const HandClocks& clocks) {
+    const base::Result<Kept> kept = read_kept(files(), clocks);
+    const Seconds ahead{static_cast<double>(clocks.wall) - 1000};  // the monotonic clock stands at 1000 s
+    return set_by_hand_of(kept->text, config_, ahead).hosts.at(2).until->time_since_epoch().count() - 1000;
+  };
+  EXPECT_NEAR(end_after(now), 3600, 2);
+  EXPECT_NEAR(end_after({.wall = now.wall + 86400, .boot = now.boot, .booted = now.booted + 86400}), 3600, 2);
+  EXPECT_NEAR(end_after({.wall = now.wall - 86400, .boot = now.boot, .booted = now.booted - 86400}), 3600, 2);
+  EXPECT_NEAR(end_after({.wall = now.wall + 1200, .boot = "another0", .booted = now.wall + 1100}), 2400, 2);
+  EXPECT_NEAR(end_after({.wall = 60, .boot = "another0", .booted = 0}), 3600, 2);
+  EXPECT_LT(end_after({.wall = now.wall + 4000, .boot = "another0", .booted = now.wall + 3900}), 0);
+}
+
 TEST_F(HandFilesOnDisk, ATableMadeAnewHasThemBeforeItHasItsName) {
   ASSERT_TRUE(drain("darwin", 3600));
   const base::Result<Kept> kept = read_kept(files());
