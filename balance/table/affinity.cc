@@ -79,7 +79,7 @@ base::Result<Table> make_clients(const StateFiles& files, const Config& config, 
   if (opened) return opened;
   // Several poolwatches may be at it, each with a lease of its own.
   const std::string path = clients_file(files, config);
-  const base::Result<Lease> lease = Lease::take(path + ".lease");
+  const base::Result<Lease> lease = Lease::take(path + ".lease", config.file);
   if (!lease) return lease.error();
   if (opened = open_clients(files, config, boot_id); opened) return opened;
   Table::Heritage heritage;

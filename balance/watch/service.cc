@@ -180,6 +180,19 @@ std::optional<SetByHand> Service::kept_by_hand(const Config& config) const {
   return set_by_hand_of(kept->text, config, base::wall_time() - base::now().time_since_epoch());
 }
 
+// The table tells at once what was set by hand, but not why; the file was written before.
+void Service::add_reasons(std::vector<Notice>& notices) const {
+  if (std::ranges::none_of(notices, &Notice::is_by_hand)) return;
+  const base::Result<Kept> kept = read_kept(hand_files(watcher_->config(), files_));
+  if (!kept) return;
+  for (Notice& notice : notices) {
+    const auto entry = std::ranges::find(kept->text.entries, notice.host, &HandEntry::host);
+    if (!notice.is_by_hand || entry == kept->text.entries.end()) continue;
+    if (entry->until && entry->duty != Duty::serving) notice.cause += ", until " + utc_text(*entry->until);
+    if (!entry->reason.empty()) notice.cause += ": " + entry->reason;
+  }
+}
+
 void Service::look_at_hand(Look look) {
   const Config& config = watcher_->config();
   const HandFiles files = hand_files(config, files_);
@@ -196,8 +209,14 @@ void Service::look_at_hand(Look look) {
   for (const std::string& fault : kept->text.faults) {
     base::log(Level::warning, "set by hand, but not understood", {{"cause", fault}});
   }
-  for (const std::string& name : strangers(kept->text, config)) {
-    base::log(Level::warning, "set by hand, but no host of the configuration", {{"host", name}, {"file", kept->path}});
+  const std::vector<std::string> names = strangers(kept->text, config);
+  for (std::size_t i = 0; i < std::min(names.size(), kMostNamed); ++i) {
+    base::log(Level::warning, "set by hand, but no host of the configuration",
+              {{"host", names[i]}, {"file", kept->path}});
+  }
+  if (names.size() > kMostNamed) {
+    base::log(Level::warning, "set by hand, but no hosts of the configuration",
+              {{"more", std::to_string(names.size() - kMostNamed)}, {"file", kept->path}});
   }
 }
 
@@ -227,7 +246,9 @@ Service::Next Service::watch() {
   std::vector<pollfd> polls{{signals_.fd(), POLLIN, 0}};
   while (true) {
     const Instant now = base::now();
-    log_notices(watcher_->turn(now));
+    std::vector<Notice> notices = watcher_->turn(now);
+    add_reasons(notices);
+    log_notices(notices);
     if (now - looked_ >= kLookInterval) {
       looked_ = now;
       if (const Next next = look_around(now); next != Next::watch) return next;
@@ -260,6 +281,9 @@ Service::Next Service::look_at_everything(Instant now) {
   if (!is_there(files_.used)) keep_used();
   look_at_hand(Look::if_changed);
   keep_clients(watcher_->config(), {&watcher_->config(), clients_ ? &*clients_ : nullptr});
+  for (const std::string& path : old_clients_.turn(files_, watcher_->config(), base::wall_time(), now)) {
+    base::log(Level::info, "removed the clients of former hosts", {{"file", path}});
+  }
   return look_for_reasons_to_leave(now);
 }
 

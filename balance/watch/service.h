@@ -13,6 +13,7 @@
 #include "balance/table/config_file.h"
 #include "balance/table/hand_files.h"
 #include "balance/table/lease.h"
+#include "balance/table/old_clients.h"
 #include "balance/table/state_dir.h"
 #include "balance/table/table.h"
 #include "balance/watch/log_file.h"
@@ -68,6 +69,7 @@ class Service {
   void look_at_table();
   enum class Look : std::uint8_t { if_changed, now };
   void look_at_hand(Look look);
+  void add_reasons(std::vector<Notice>& notices) const;
   std::optional<SetByHand> kept_by_hand(const Config& config) const;
   // Keeps the copy of the configuration that is watched by, and makes it anew where it was taken away.
   void keep_used();
@@ -90,6 +92,7 @@ class Service {
   std::optional<Lease> lease_;
   std::optional<Table> table_;
   std::optional<Table> clients_;  // of sticky = client-wild
+  OldClients old_clients_;
   std::optional<NetworkProber> prober_;
   std::optional<Watcher> watcher_;
   std::string used_;  // the text that is watched by; config_ may be a newer one

@@ -187,7 +187,9 @@ void Watcher::look_at_hand(std::size_t index, Instant now, std::vector<Notice>& 
   const Duty before = std::exchange(host.duty_by_hand, duty_at(host.by_hand, now));
   if (before == host.duty_by_hand) return;
   const std::string duty = host.duty_by_hand == Duty::serving ? "ready" : std::string(name_of(host.duty_by_hand));
-  notices.push_back({Notice::Weight::good, "host " + duty, config_.hosts[index].name, "set by hand"});
+  const bool is_over = host.duty_by_hand == Duty::serving && host.by_hand.duty != Duty::serving;
+  notices.push_back({Notice::Weight::good, "host " + duty, config_.hosts[index].name,
+                     is_over ? "its time is over" : "set by hand", !is_over});
   if (before != Duty::off) return;
   // It may have been away for long: its caches are cold.
   host.belief.standing.up_since = now;

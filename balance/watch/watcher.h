@@ -22,9 +22,10 @@ namespace balance {
 // One transition, for the log.
 struct Notice {
   enum class Weight : std::uint8_t { good, bad } weight = Weight::good;
-  std::string what;   // "host down"
-  std::string host;   // "": the pool
-  std::string cause;  // "web port: connection refused"
+  std::string what;         // "host down"
+  std::string host;         // "": the pool
+  std::string cause;        // "web port: connection refused"
+  bool is_by_hand = false;  // the file of what was set by hand may tell why
 };
 
 class Watcher {

@@ -110,6 +110,52 @@ class Life(unittest.TestCase):
         )
         self.assertIn("the lease is held", second.stderr)
 
+    def control(self, *arguments):
+        return subprocess.run(
+            [program("balancectl"), "--config", self.config, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=False,
+        )
+
+    def test_the_log_tells_why_a_host_was_taken_out_by_hand(self):
+        watcher = self.begin()
+        self.assertEqual(self.control("drain", "pinchot", "--reason", "new kernel").returncode, 0)
+        self.await_words(watcher, 'host draining host=pinchot cause="set by hand: new kernel"')
+        self.assertEqual(self.control("off", "pinchot", "--for", "2h", "--reason", "disk").returncode, 0)
+        self.await_words(watcher, 'host off host=pinchot cause="set by hand, until 2')
+        self.await_words(watcher, 'Z: disk"')
+        self.assertEqual(self.control("ready", "pinchot", "--reason", "new disk").returncode, 0)
+        self.await_words(watcher, 'host ready host=pinchot cause="set by hand: new disk"')
+        self.assertEqual(self.control("off", "pinchot", "--for", "1s").returncode, 0)
+        self.await_words(watcher, 'host ready host=pinchot cause="its time is over"')
+
+    def test_a_copy_of_what_is_in_use_lies_beside_the_table(self):
+        self.begin()
+        with open(self.config, encoding="utf-8") as config:
+            text = config.read()
+
+        def copied():
+            with open(self.file("used"), encoding="utf-8") as copy:
+                return copy.read().partition("\n")[2]
+
+        self.assertEqual(copied(), text)
+        self.configure("moed = relay")
+        os.unlink(self.file("used"))
+        processes.wait_until(lambda: os.path.exists(self.file("used")), 3, "another copy")
+        self.assertEqual(copied(), text)
+        with open(self.configure("panic = 40%"), encoding="utf-8") as config:
+            text = config.read()
+        processes.wait_until(lambda: copied() == text, 5, "the copy of the new one")
+        # Without --on-demand whoever starts it is there to read what is wrong.
+        self.configure("moed = relay")
+        done = subprocess.run(
+            [program("poolwatch"), "--config", self.config], capture_output=True, text=True, timeout=5, check=False
+        )
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("balance.conf:2: unknown key 'moed'", done.stderr)
+
     def test_a_faulty_configuration_is_refused_by_line_and_the_old_one_stays(self):
         watcher = self.begin()
         self.configure("wieght = 3")

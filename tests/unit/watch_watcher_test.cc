@@ -119,7 +119,9 @@ TEST_F(WatcherTest, LogsWhatIsSetByHandAndWhatEndsByItself) {
   ASSERT_TRUE(table_->set_by_hand({{{.duty = Duty::draining}, {.duty = Duty::off, .until = at(102)}}, std::nullopt},
                                   table_->words_by_hand()));
   EXPECT_EQ(run(101, 101.5), (Lines{"host draining pinchot: set by hand", "host off leopold: set by hand"}));
-  EXPECT_EQ(run(101.5, 102.5), (Lines{"host ready leopold: set by hand"}));
+  EXPECT_EQ(run(101.5, 102.5), (Lines{"host ready leopold: its time is over"}));
+  ASSERT_TRUE(table_->set_by_hand({{{}, {}}, std::nullopt}, table_->words_by_hand()));
+  EXPECT_EQ(run(102.5, 103), (Lines{"host ready pinchot: set by hand"}));
 }
 
 TEST_F(WatcherTest, AsksAHostThatIsDrainingForItsMapProcesses) {
