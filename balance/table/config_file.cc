@@ -81,6 +81,7 @@ base::Result<ConfigFile> ConfigFile::open_or_used(const std::string& path, base:
 }
 
 base::Result<ConfigFile> ConfigFile::open_or_used(const std::string& path, base::Instant now) {
+  if (base::Result<ConfigFile> opened = open(path, now)) return opened;  // before anything else is asked of the system
   return open_or_used(path, now, system_roots());
 }
 

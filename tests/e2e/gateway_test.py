@@ -644,7 +644,8 @@ class Served(GatewayCase):
                 lambda: connection.ask() and "the old one stays" in process.said(), 4, "a word about the faulty one"
             )
             self.assert_redirected(connection.ask())
-            self.assertEqual(process.said(1000).count("the old one stays"), 1)
+            for fault in ("unknown key 'moed'", "found no host"):  # a line each, and once
+                self.assertEqual(process.said(1000).count(fault), 1)
             self.assertIn(f"{configuration}:1:", process.said())
 
     def test_sighup_reads_the_configuration_now(self):
@@ -655,6 +656,35 @@ class Served(GatewayCase):
         processes.wait_until(lambda: "the old one stays" in process.said(), 0.9, "a word about the faulty one")
         with fastcgi.Connection(where) as connection:
             self.assert_redirected(connection.ask())
+
+    def test_one_that_a_web_server_starts_meanwhile_goes_by_the_one_in_use(self):
+        state = self.scene.path("state-of-respawning")
+        configuration = self.configure("respawned.conf", state=state)
+        self.serve(configuration=configuration)  # and with it poolwatch
+        processes.wait_until(lambda: os.path.exists(os.path.join(state, "respawned.conf.used")), 8, "the copy")
+        self.configure("respawned.conf", "moed = relay\n", state=state)
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            where = f"127.0.0.1:{listener.getsockname()[1]}"
+            process = self.scene.start(
+                "respawned", [self.program], env={"BALANCE_CONFIG": configuration}, stdin=listener
+            )
+            self.addCleanup(process.stop)
+        with fastcgi.Connection(where) as connection:
+            self.assert_redirected(connection.ask())
+            self.assertIn(f"{configuration}:2: unknown key 'moed'", process.said(1000))
+            self.configure("respawned.conf", "host-header = no\n", state=state)
+            processes.wait_until(
+                lambda: "X-Balance-Host" not in fastcgi.head(connection.ask()), 6, "the new configuration"
+            )
+        done = subprocess.run(  # by hand it says what is wrong, and ends
+            [self.program, "--listen", f"unix:{self.scene.path('respawned.sock')}"],
+            env={"BALANCE_CONFIG": self.configure("respawned.conf", "moed = relay\n", state=state)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=5,
+            check=False,
+        )
+        self.assertEqual(done.returncode, 2)
 
     def test_more_than_a_thousand_descriptors(self):
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
