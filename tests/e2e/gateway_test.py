@@ -600,7 +600,7 @@ class Served(GatewayCase):
         process, where = self.serve()
         said = (
             f"balance: info: serving listen={where} config={self.configuration} hosts=3 mode=auto relays=no "
-            "max-connections=512\n"
+            "max-connections=512"
         )
         process.wait_for(lambda: said in process.said(1000), 2, said)
 
