@@ -174,26 +174,6 @@ bool is_loop(const HostConfig& host, const Url& self) {
          percent_decoded(host.script) == percent_decoded(self.path.empty() ? "/" : self.path);
 }
 
-Seconds ProbeConfig::interval_of(ProbeKind kind) const {
-  constexpr Seconds kLoadprobe{0.25}, kNodeExporter{2}, kRstat{1};
-  if (interval) return *interval;
-  switch (kind) {
-    case ProbeKind::loadprobe:
-    case ProbeKind::none:
-      return kLoadprobe;
-    case ProbeKind::node_exporter:
-      return kNodeExporter;
-    case ProbeKind::rstat:
-      return kRstat;
-  }
-  return kLoadprobe;
-}
-
-Seconds ProbeConfig::expire_of(ProbeKind kind) const {
-  constexpr Seconds kLeast{2};
-  return expire.value_or(std::max(3 * interval_of(kind), kLeast));
-}
-
 bool Config::weights_count() const {
   if (weights_differ) return *weights_differ;
   std::optional<double> first;

@@ -22,6 +22,11 @@ namespace balance {
 enum class ProbeKind : std::uint8_t { loadprobe, node_exporter, rstat, none };
 std::string_view name_of(ProbeKind kind);  // as in the file: 'node-exporter'
 
+// How often a host is asked by default: asked of every host at every choice, so it is to be inlined.
+constexpr base::Seconds usual_interval(ProbeKind kind) {
+  return base::Seconds{kind == ProbeKind::node_exporter ? 2 : kind == ProbeKind::rstat ? 1 : 0.25};
+}
+
 struct HostConfig {
   std::string name;               // letters, digits, '.', '-', '_'; at most 63 bytes; unique
   std::optional<Url> public_url;  // where clients are sent; none: inside-only
@@ -52,8 +57,11 @@ struct ProbeConfig {
   base::Seconds web_timeout{1};
   std::string web_path;  // "": TCP connect; '/...': an HTTP GET that must answer below 500
   // Of one kind; `interval` and `expire` not set in the file have the kind's defaults.
-  base::Seconds interval_of(ProbeKind kind) const;
-  base::Seconds expire_of(ProbeKind kind) const;  // max(3 x interval, 2 s) unless set
+  base::Seconds interval_of(ProbeKind kind) const { return interval ? *interval : usual_interval(kind); }
+  base::Seconds expire_of(ProbeKind kind) const {
+    constexpr base::Seconds kLeast{2};
+    return expire ? *expire : std::max(3 * interval_of(kind), kLeast);
+  }
   std::optional<base::Seconds> interval, expire;
 };
 

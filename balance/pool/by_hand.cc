@@ -20,8 +20,6 @@ Duty duty_at(const ByHand& by_hand, Instant now) {
   return by_hand.until && now >= *by_hand.until ? Duty::serving : by_hand.duty;
 }
 
-double weight_of(const HostConfig& host, const ByHand& by_hand) { return by_hand.weight.value_or(host.weight); }
-
 std::uint64_t packed(const ByHand& by_hand) {
   std::uint64_t word = 0;
   if (by_hand.weight) {
@@ -39,6 +37,7 @@ std::uint64_t packed(const ByHand& by_hand) {
 
 ByHand by_hand_of(std::uint64_t word) {
   ByHand by_hand;
+  if (word == 0) return by_hand;
   if ((word >> kHasWeight & 1) != 0) {
     by_hand.weight = std::min(static_cast<double>(word & kWeightMask) / kMillion, kMostWeight);
   }

@@ -27,7 +27,7 @@ struct ByHand {
 // The duty set by hand as it counts at this instant: serving once its time is over.
 Duty duty_at(const ByHand& by_hand, Instant now);
 // The weight in force.
-double weight_of(const HostConfig& host, const ByHand& by_hand);
+inline double weight_of(const HostConfig& host, const ByHand& by_hand) { return by_hand.weight.value_or(host.weight); }
 
 // The word of the table: 0 for nothing said; the weight in millionths, the end of the duty in eighths of a second since
 // boot, rounded up. Garbage gives a sane value.

@@ -96,8 +96,9 @@ Snapshot snapshot_for(const Request& request, const Config& config, const Plan& 
   const auto read = [&](std::size_t index) -> std::optional<Candidate> {
     const HostConfig& host = config.hosts[index];
     if (target_of(request, host, config, plan) != Target::fit) return std::nullopt;
-    Candidate looked = candidate(index, host, table.standing(index).value_or(Standing{}), table.live(index, now), pool,
-                                 config.probe, now);
+    std::optional<Standing> told = table.standing(index);
+    Candidate looked =
+        candidate(index, host, told ? *std::move(told) : Standing{}, table.live(index, now), pool, config.probe, now);
     if (looked.duty == Duty::serving) snapshot.none_serves = false;
     const bool belongs = snapshot.preferred == index || sticky == index;
     if (looked.tier == Tier::draining && !may_see_draining(request, config, belongs)) return std::nullopt;

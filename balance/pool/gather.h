@@ -44,7 +44,7 @@ template <class Read>
 std::vector<Candidate> gather(const Field& field, Draw& draw, Read read) {
   if (field.hosts <= std::max(kScanned, field.drawn)) return gather_all(field.hosts, read);
   std::vector<Candidate> drawn;
-  drawn.reserve(field.drawn + field.always.size());
+  drawn.reserve(field.drawn + static_cast<std::size_t>(field.always[0].has_value() + field.always[1].has_value()));
   for (std::size_t tries = 0; tries < kTriesForOne * field.drawn && drawn.size() < field.drawn; ++tries) {
     const std::size_t index = draw.below(field.hosts);
     bool seen = false;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
+#include <cstdint>
 #include <optional>
 
 #include "balance/pool/rendezvous.h"
@@ -13,108 +13,12 @@ namespace balance {
 namespace {
 
 constexpr double kTie = 1e-9;
-constexpr double kSlowStart = 10;  // s
-constexpr double kFirstRamp = 0.1;
-constexpr double kEmpty = 0.05;      // requests
-constexpr double kSameSpeed = 0.15;  // relative differences of mean service times below this say nothing
-constexpr double kMostSlow = 4;
 // Where a host is ahead of the pool's virtual time by more than any capacity explains, the word is garbage.
 constexpr double kMostLead = 1e6;
-
-// What a host can do. A weight of 0 keeps new clients away; its own ones count it as any other.
-double capacity_of(const Candidate& candidate) {
-  return candidate.cores * (candidate.weight > 0 ? candidate.weight : 1);
-}
-
-double ramp_of(const Candidate& candidate, Instant now) {
-  return std::clamp((now - candidate.up_since).count() / kSlowStart, kFirstRamp, 1.0);
-}
-
-double slow_of(const Candidate& candidate, const Snapshot& snapshot) {
-  if (snapshot.weights_count) return 1;
-  const double ratio = candidate.mean_service_seconds / snapshot.mean_service_seconds;
-  return std::fabs(ratio - 1) < kSameSpeed ? 1 : std::clamp(ratio, 1 / kMostSlow, kMostSlow);
-}
-
-bool is_idle(const Candidate& candidate, double load) { return load <= std::max(0.75 * candidate.cores, 1.25); }
-
-double cost_at(double present, const Candidate& candidate, const Cost& cost) {
-  // The ramp divides what is there already, not the request to come: an empty host has its turn at once, and its second
-  // request at a time only when the others are far busier. Divided too, an idle pool would send it nothing for 10 s.
-  return (present / cost.ramp + 1) / capacity_of(candidate) * cost.slow;
-}
-
-void fill_cost(const Candidate& candidate, Cost& cost) {
-  const double present = cost.predicted + candidate.background;
-  const bool is_warm = cost.ramp >= 1 || present < kEmpty;
-  cost.is_idle = is_warm && is_idle(candidate, present + 1);
-  cost.cost = cost_at(present, candidate, cost);
-}
-
-Cost predicted_cost(const Candidate& candidate, const Snapshot& snapshot) {
-  Cost cost;
-  cost.host = candidate.host;
-  const double drained_to_now = drained(candidate.prediction, drain_of(candidate), snapshot.now).requests;
-  cost.predicted = std::max(drained_to_now, candidate.in_flight);
-  cost.ramp = ramp_of(candidate, snapshot.now);
-  cost.slow = slow_of(candidate, snapshot);
-  fill_cost(candidate, cost);
-  return cost;
-}
-
-// What is in flight stays true when reports are not believed; all that they say is left out then.
-Cost in_flight_cost(const Candidate& candidate, const Snapshot& snapshot) {
-  Cost cost;
-  cost.host = candidate.host;
-  cost.predicted = candidate.in_flight / snapshot.share;
-  if (snapshot.by_weight) {
-    cost.cost = cost_at(cost.predicted, candidate, cost);
-    return cost;
-  }
-  cost.ramp = ramp_of(candidate, snapshot.now);
-  cost.slow = slow_of(candidate, snapshot);
-  fill_cost(candidate, cost);
-  return cost;
-}
 
 double start_of(const Candidate& candidate, double virtual_time) {
   if (candidate.turn > virtual_time + kMostLead) return virtual_time;
   return std::max(virtual_time, candidate.turn);
-}
-
-// Positions in Snapshot::candidates: those that may be chosen, best first.
-struct Order {
-  const Snapshot& snapshot;
-  const std::vector<Cost>& costs;
-  bool by_turn_alone = false;
-
-  double key(std::size_t i) const {
-    return by_turn_alone ? start_of(snapshot.candidates[i], snapshot.virtual_time) : costs[i].cost;
-  }
-  bool operator()(std::size_t a, std::size_t b) const {
-    const Tier x = snapshot.candidates[a].tier, y = snapshot.candidates[b].tier;
-    if (x != y) return x < y;
-    const double p = key(a), q = key(b);
-    return p != q ? p < q : a < b;
-  }
-};
-
-// Those that tie with the one in front, which is the best; the one in front among them.
-std::vector<std::size_t> tied_with_front(const std::vector<std::size_t>& fit, const Order& order) {
-  const auto& candidates = order.snapshot.candidates;
-  const double least = order.key(fit.front());
-  std::vector<std::size_t> tied;
-  for (const std::size_t i : fit) {
-    if (candidates[i].tier == candidates[fit.front()].tier && order.key(i) - least < kTie) tied.push_back(i);
-  }
-  return tied;
-}
-
-// REQUIRES: tied is not empty.
-std::size_t in_turn(const std::vector<std::size_t>& tied, const Snapshot& snapshot) {
-  const auto start = [&snapshot](std::size_t i) { return start_of(snapshot.candidates[i], snapshot.virtual_time); };
-  return *std::ranges::min_element(
-      tied, [start](std::size_t a, std::size_t b) { return start(a) != start(b) ? start(a) < start(b) : a < b; });
 }
 
 Reason reason_of(Tier tier, Reason if_usable) {
@@ -136,6 +40,136 @@ Reason reason_of(Tier tier, Reason if_usable) {
       break;
   }
   return Reason::nobody;
+}
+
+// What the two rules do not share.
+struct Rule {
+  Cost (*cost)(const Candidate& candidate, const Snapshot& snapshot);
+  bool by_turn_alone;
+  std::optional<Draw> draw;  // for ties, where they are not broken by turn
+};
+
+// A candidate that may be chosen, with what it is compared by.
+struct Ranked {
+  Tier tier;
+  double key;         // its cost; where turns alone count, the start of its turn
+  std::size_t place;  // in Snapshot::candidates
+};
+
+bool is_before(const Ranked& a, const Ranked& b) {
+  if (a.tier != b.tier) return a.tier < b.tier;
+  return a.key != b.key ? a.key < b.key : a.place < b.place;
+}
+
+bool ties(const Ranked& one, const Ranked& best) { return one.tier == best.tier && one.key - best.key < kTie; }
+
+// Whether the host that a client's page came from may be asked for what belongs to it.
+bool has_files(Tier preferred, Tier best) { return preferred == best || preferred == Tier::draining; }
+
+bool keeps_client(Tier sticky, Tier best) { return keeps_clients(sticky) || sticky == best; }
+
+using Ranking = std::vector<Ranked>;
+
+Ranking::iterator find_host(Ranking& fit, const Snapshot& snapshot, std::optional<std::size_t> host) {
+  if (!host) return fit.end();
+  return std::ranges::find_if(fit, [&](const Ranked& one) { return snapshot.candidates[one.place].host == *host; });
+}
+
+// In the order of the hashed client the first of the best tier that has not too much to do.
+Ranking::iterator find_hashed(Ranking& fit, const Snapshot& snapshot, const Rule& rule) {
+  std::vector<Contender> contenders;
+  for (std::size_t i = 0; i < fit.size(); ++i) {
+    if (fit[i].tier != fit.front().tier) continue;
+    const Candidate& candidate = snapshot.candidates[fit[i].place];
+    // What is not believed does not bound.
+    const double cost = rule.by_turn_alone ? 0 : fit[i].key;
+    contenders.push_back({i, candidate.identity, candidate.cores, candidate.weight, cost});
+  }
+  return fit.begin() + static_cast<std::ptrdiff_t>(first_within_bound(*snapshot.hashed, contenders));
+}
+
+// Of those that tie with the one in front, which is the best, the one that has its turn.
+Ranking::iterator find_turn(Ranking& fit, const Snapshot& snapshot) {
+  auto first = fit.begin();
+  double least = start_of(snapshot.candidates[first->place], snapshot.virtual_time);
+  for (auto one = fit.begin() + 1; one != fit.end(); ++one) {
+    if (!ties(*one, fit.front())) continue;
+    const double start = start_of(snapshot.candidates[one->place], snapshot.virtual_time);
+    if (start > least || (start == least && one->place > first->place)) continue;
+    first = one;
+    least = start;
+  }
+  return first;
+}
+
+// The one with this number among those that tie with the one in front.
+Ranking::iterator find_tied(Ranking& fit, std::size_t number) {
+  return std::ranges::find_if(fit, [&](const Ranked& one) { return ties(one, fit.front()) && number-- == 0; });
+}
+
+// Puts the first choice among the fit ones in front and says why it is.
+void put_first(Ranking& fit, const Snapshot& snapshot, Rule& rule, Choice& choice) {
+  std::iter_swap(fit.begin(), std::ranges::min_element(fit, is_before));
+  const Ranked best = fit.front();
+  const auto put = [&](Ranking::iterator first, Reason reason) {
+    std::iter_swap(fit.begin(), first);
+    choice.reason = reason;
+  };
+  const auto preferred = find_host(fit, snapshot, snapshot.preferred);
+  if (preferred != fit.end() && has_files(preferred->tier, best.tier)) return put(preferred, Reason::client);
+  const auto sticky = find_host(fit, snapshot, snapshot.sticky);
+  if (sticky != fit.end() && keeps_client(sticky->tier, best.tier)) return put(sticky, Reason::sticky);
+  if (snapshot.hashed) return put(find_hashed(fit, snapshot, rule), reason_of(best.tier, Reason::hashed));
+  const auto tied = std::ranges::count_if(fit, [&best](const Ranked& one) { return ties(one, best); });
+  // Costs of 0 are those of idle hosts where weights are configured: only turns give these their shares.
+  const bool is_drawn = rule.draw && best.key > 0;
+  choice.took_turn = !is_drawn && (tied > 1 || rule.by_turn_alone);
+  const Reason usual = choice.took_turn ? Reason::turn : Reason::least_cost;
+  put(is_drawn ? find_tied(fit, rule.draw->below(static_cast<std::size_t>(tied))) : find_turn(fit, snapshot),
+      reason_of(best.tier, snapshot.by_weight ? Reason::by_weight : usual));
+}
+
+// Where weights differ, idle hosts tie at cost 0 if one of them has the least cost: else the heaviest host of an idle
+// pool would get everything, since (0 + 1)/(c w) is least there. They do not tie before a busy host that its weight
+// makes the better choice still: with weights 1:2:5 on 4 cores each, at half utilisation, idle hosts that always came
+// first would take a third of the heaviest one's share.
+void let_idle_ones_tie(Ranking& fit, std::vector<Cost>& costs) {
+  const Ranked least = *std::ranges::min_element(fit, is_before);
+  if (!costs[least.place].is_idle) return;
+  for (Ranked& one : fit) {
+    if (one.tier == least.tier && costs[one.place].is_idle) one.key = costs[one.place].cost = 0;
+  }
+}
+
+bool is_fit(const Candidate& candidate) {
+  return candidate.tier == Tier::draining || (candidate.tier < Tier::down && candidate.weight > 0);
+}
+
+Choice choose(const Snapshot& snapshot, Rule rule, std::size_t tried) {
+  const std::vector<Candidate>& candidates = snapshot.candidates;
+  Choice choice;
+  choice.costs.resize(candidates.size());
+  Ranking fit;
+  fit.reserve(candidates.size());
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    choice.costs[i] = rule.cost(candidates[i], snapshot);
+    if (is_fit(candidates[i])) fit.push_back({candidates[i].tier, choice.costs[i].cost, i});
+  }
+  if (fit.empty()) return choice;
+  if (snapshot.weights_count) let_idle_ones_tie(fit, choice.costs);
+  if (rule.by_turn_alone) {
+    for (Ranked& one : fit) one.key = start_of(candidates[one.place], snapshot.virtual_time);
+  }
+  put_first(fit, snapshot, rule, choice);
+  const std::size_t most = std::min(tried, fit.size());
+  choice.hosts.resize(most);
+  choice.hosts.front() = candidates[fit.front().place].host;
+  for (std::size_t i = 1; i < most; ++i) {
+    const auto next = fit.begin() + static_cast<std::ptrdiff_t>(i);
+    std::iter_swap(next, std::min_element(next, fit.end(), is_before));
+    choice.hosts[i] = candidates[next->place].host;
+  }
+  return choice;
 }
 
 }  // namespace
@@ -169,110 +203,6 @@ std::string_view name_of(Reason reason) {
   }
   return "?";
 }
-
-namespace {
-
-// What the two rules do not share: `draw` for ties, where they are not broken by turn.
-struct Rule {
-  Cost (*cost)(const Candidate& candidate, const Snapshot& snapshot);
-  bool by_turn_alone;
-  std::optional<Draw> draw;
-};
-
-bool stays_with(const Snapshot& snapshot, const Candidate& candidate, Tier best_tier) {
-  return snapshot.sticky == candidate.host && (keeps_clients(candidate.tier) || candidate.tier == best_tier);
-}
-
-// In the order of the hashed client the first of the best tier that has not too much to do; a position in candidates.
-std::size_t first_hashed(const std::vector<std::size_t>& fit, const Order& order) {
-  const auto& candidates = order.snapshot.candidates;
-  std::vector<Contender> contenders;
-  for (const std::size_t i : fit) {
-    const Candidate& candidate = candidates[i];
-    if (candidate.tier != candidates[fit.front()].tier) continue;
-    // What is not believed does not bound.
-    const double cost = order.by_turn_alone ? 0 : order.costs[i].cost;
-    contenders.push_back({i, candidate.identity, candidate.cores, candidate.weight, cost});
-  }
-  return first_within_bound(*order.snapshot.hashed, contenders);
-}
-
-// Puts the first choice among the fit ones in front and says why it is.
-void put_first(std::vector<std::size_t>& fit, const Order& order, Rule& rule, Choice& choice) {
-  const Snapshot& snapshot = order.snapshot;
-  std::iter_swap(fit.begin(), std::ranges::min_element(fit, order));
-  const Tier best_tier = snapshot.candidates[fit.front()].tier;
-  const auto preferred = std::ranges::find_if(fit, [&snapshot, best_tier](std::size_t i) {
-    const Tier tier = snapshot.candidates[i].tier;
-    return snapshot.preferred == snapshot.candidates[i].host && (tier == best_tier || tier == Tier::draining);
-  });
-  if (preferred != fit.end()) {
-    choice.reason = Reason::client;
-    std::iter_swap(fit.begin(), preferred);
-    return;
-  }
-  const auto sticky = std::ranges::find_if(
-      fit, [&snapshot, best_tier](std::size_t i) { return stays_with(snapshot, snapshot.candidates[i], best_tier); });
-  if (sticky != fit.end()) {
-    choice.reason = Reason::sticky;
-    std::iter_swap(fit.begin(), sticky);
-    return;
-  }
-  if (snapshot.hashed) {
-    choice.reason = reason_of(best_tier, Reason::hashed);
-    std::iter_swap(fit.begin(), std::ranges::find(fit, first_hashed(fit, order)));
-    return;
-  }
-  const std::vector<std::size_t> tied = tied_with_front(fit, order);
-  std::size_t first = fit.front();
-  // Costs of 0 are those of idle hosts where weights are configured: only turns give these their shares.
-  if (rule.draw && order.key(first) > 0) {
-    first = tied[rule.draw->below(tied.size())];
-  } else {
-    first = in_turn(tied, snapshot);
-    choice.took_turn = tied.size() > 1 || rule.by_turn_alone;
-  }
-  const Reason usual = choice.took_turn ? Reason::turn : Reason::least_cost;
-  choice.reason = reason_of(best_tier, snapshot.by_weight ? Reason::by_weight : usual);
-  std::iter_swap(fit.begin(), std::ranges::find(fit, first));
-}
-
-// Where weights differ, idle hosts tie at cost 0 if one of them has the least cost: else the heaviest host of an idle
-// pool would get everything, since (0 + 1)/(c w) is least there. They do not tie before a busy host that its weight
-// makes the better choice still: with weights 1:2:5 on 4 cores each, at half utilisation, idle hosts that always came
-// first would take a third of the heaviest one's share.
-void let_idle_ones_tie(const std::vector<std::size_t>& fit, const Snapshot& snapshot, std::vector<Cost>& costs) {
-  if (!snapshot.weights_count) return;
-  const std::size_t least = *std::ranges::min_element(fit, Order{snapshot, costs});
-  if (!costs[least].is_idle) return;
-  for (const std::size_t i : fit) {
-    const bool is_same_tier = snapshot.candidates[i].tier == snapshot.candidates[least].tier;
-    if (is_same_tier && costs[i].is_idle) costs[i].cost = 0;
-  }
-}
-
-Choice choose(const Snapshot& snapshot, Rule rule, std::size_t tried) {
-  Choice choice;
-  choice.costs.reserve(snapshot.candidates.size());
-  std::vector<std::size_t> fit;
-  fit.reserve(snapshot.candidates.size());
-  for (std::size_t i = 0; i < snapshot.candidates.size(); ++i) {
-    const Candidate& candidate = snapshot.candidates[i];
-    choice.costs.push_back(rule.cost(candidate, snapshot));
-    if (candidate.tier == Tier::draining || (candidate.tier < Tier::down && candidate.weight > 0)) fit.push_back(i);
-  }
-  if (fit.empty()) return choice;
-  let_idle_ones_tie(fit, snapshot, choice.costs);
-  const Order order{snapshot, choice.costs, rule.by_turn_alone};
-  put_first(fit, order, rule, choice);
-  const std::size_t most = std::min(tried, fit.size());
-  std::partial_sort(fit.begin() + 1, fit.begin() + static_cast<std::ptrdiff_t>(most), fit.end(), order);
-  choice.hosts.reserve(most);
-  for (std::size_t i = 0; i < most; ++i) choice.hosts.push_back(snapshot.candidates[fit[i]].host);
-  return choice;
-}
-
-}  // namespace
 
 Choice predict(const Snapshot& snapshot, std::size_t tried) {
   return choose(snapshot, {predicted_cost, snapshot.by_weight, std::nullopt}, tried);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "balance/pool/cost.h"
 #include "balance/pool/draw.h"
 #include "balance/pool/snapshot.h"
 
@@ -28,15 +29,6 @@ enum class Reason : std::uint8_t {
   nobody,      // there is no host to send to
 };
 std::string_view name_of(Reason reason);
-
-struct Cost {  // of one candidate, for `balancectl explain`
-  std::size_t host = 0;
-  double predicted = 0;  // requests, drained to now
-  double ramp = 1;       // slow start, 0.1 to 1
-  double slow = 1;       // learned speed, 1/4 to 4
-  double cost = 0;
-  bool is_idle = false;  // warm, with cores to spare
-};
 
 struct Choice {
   std::vector<std::size_t> hosts;  // to try, in order, at most kTried; empty: nobody

@@ -15,23 +15,28 @@ constexpr double kTick = 0.001;  // s
 // The comparison is false for NaN.
 double sane(double requests) { return requests > 0 ? std::min(requests, kMostRequests) : 0; }
 
-std::uint32_t ticks_of(base::Instant at) {
-  return static_cast<std::uint32_t>(std::llround(at.time_since_epoch().count() / kTick));
+// The nearest tick, for which std::llround would be a call. Garbage, which a signed 64-bit number does not hold, gives
+// 0.
+std::int64_t ticks_of(base::Instant at) {
+  constexpr double kMostTicks = 9e18;
+  const double ticks = at.time_since_epoch().count() / kTick;
+  if (!(ticks > -kMostTicks && ticks < kMostTicks)) return 0;
+  return static_cast<std::int64_t>(ticks < 0 ? ticks - 0.5 : ticks + 0.5);
 }
 
 }  // namespace
 
 std::uint64_t packed(const Prediction& prediction) {
   const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(sane(prediction.requests)));
-  return (std::uint64_t{bits} << 32) | ticks_of(prediction.at);
+  return (std::uint64_t{bits} << 32) | static_cast<std::uint32_t>(ticks_of(prediction.at));
 }
 
 Prediction unpacked(std::uint64_t word, base::Instant now) {
   const double requests = std::bit_cast<float>(static_cast<std::uint32_t>(word >> 32));
-  const auto ticks = static_cast<std::uint32_t>(word);
-  const auto ahead = static_cast<std::int32_t>(ticks - ticks_of(now));
-  const double rounded_now = std::round(now.time_since_epoch().count() / kTick) * kTick;
-  return {sane(requests), base::Instant{base::Seconds{rounded_now + ahead * kTick}}};
+  const std::int64_t now_ticks = ticks_of(now);
+  const auto ahead =
+      static_cast<std::int32_t>(static_cast<std::uint32_t>(word) - static_cast<std::uint32_t>(now_ticks));
+  return {sane(requests), base::Instant{base::Seconds{static_cast<double>(now_ticks + ahead) * kTick}}};
 }
 
 Prediction drained(Prediction before, const Drain& drain, base::Instant now) {

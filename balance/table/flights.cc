@@ -52,6 +52,7 @@ std::uint64_t bit_of(std::size_t slot) { return std::uint64_t{1} << slot; }
 
 std::uint32_t Table::in_flight(std::size_t host) const {
   if (host >= mapping_->hosts) return 0;
+  if (mapping_->shared().claimed.load(kAcquire) == 0) return 0;  // nobody relays
   std::uint64_t sum = 0;
   for (const Word& word : mapping_->flights(host).counts) {
     const std::uint64_t counts = word.load(kAcquire);

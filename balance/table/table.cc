@@ -34,17 +34,21 @@ constexpr auto kBoth = std::memory_order_acq_rel;
 
 constexpr std::uint64_t kWeightsEqual = 1, kWeightsDiffer = 2;
 
-// A copy of the shown slot, if none of a bounded number of tries was overtaken by the writer.
-template <std::size_t kWords>
-std::optional<std::array<std::uint64_t, kWords>> copy(const layout::Record<kWords>& record) {
+// Copies the shown slot, if none of a bounded number of tries is overtaken by the writer: kUsual words and those beyond
+// for which `has_more` the first kUsual ask; the rest of `words` stays as it is.
+template <std::size_t kUsual, std::size_t kWords, class HasMore>
+bool copy(const layout::Record<kWords>& record, std::array<std::uint64_t, kWords>& words, HasMore has_more) {
   constexpr int kTries = 64;
   for (int i = 0; i < kTries; ++i) {
     const std::uint64_t version = record.version.load(kAcquire);
-    std::array<std::uint64_t, kWords> words;
-    for (std::size_t w = 0; w < kWords; ++w) words[w] = record.slot[version & 1][w].load(kAcquire);
-    if (record.version.load(kAcquire) == version) return words;
+    const auto& slot = record.slot[version & 1];
+    for (std::size_t w = 0; w < kUsual; ++w) words[w] = slot[w].load(kAcquire);
+    if (has_more(words)) {
+      for (std::size_t w = kUsual; w < kWords; ++w) words[w] = slot[w].load(kAcquire);
+    }
+    if (record.version.load(kAcquire) == version) return true;
   }
-  return std::nullopt;
+  return false;
 }
 
 template <std::size_t kWords>
@@ -218,15 +222,16 @@ void Table::publish(const PoolStanding& pool) {
 
 std::optional<Standing> Table::standing(std::size_t host) const {
   if (host >= mapping_->hosts) return std::nullopt;
-  const std::optional<HostWords> words = copy(mapping_->host(host));
-  if (!words || mapping_->lost.load(kAcquire)) return std::nullopt;
-  return standing_of(*words);
+  HostWords words;
+  if (!copy<kHostFigures>(mapping_->host(host), words, has_cause) || mapping_->lost.load(kAcquire)) return std::nullopt;
+  return standing_of(words);
 }
 
 std::optional<PoolStanding> Table::pool() const {
-  const std::optional<PoolWords> words = copy(mapping_->pool());
-  if (!words || mapping_->lost.load(kAcquire)) return std::nullopt;
-  return pool_of(*words);
+  PoolWords words;
+  const bool copied = copy<layout::kPoolWords>(mapping_->pool(), words, [](const PoolWords&) { return false; });
+  if (!copied || mapping_->lost.load(kAcquire)) return std::nullopt;
+  return pool_of(words);
 }
 
 Live Table::live(std::size_t host, Instant now) const {

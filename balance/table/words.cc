@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 namespace balance {
 namespace {
@@ -31,6 +32,7 @@ enum At : std::size_t {  // of a host's slot
   kCause,
 };
 constexpr std::size_t kCauseWords = 14;
+static_assert(kCause == kHostFigures);
 static_assert(kCause + kCauseWords <= layout::kHostWords && kMostCauseBytes < kCauseWords * 8);
 
 enum PoolAt : std::size_t { kPoolFlags, kBeat, kStarted, kPoolService, kShare, kCapacity, kMedianCores };
@@ -73,8 +75,10 @@ class Reader {
 
 bool is_printable(char c) { return c >= 0x20 && c <= 0x7E; }
 
+std::size_t cause_bytes(std::uint64_t flags) { return flags >> 24 & 0xFF; }
+
 std::string cause_of(const HostWords& words, Reader& reader) {
-  const std::size_t length = (words[kFlags] >> 24) & 0xFF;
+  const std::size_t length = cause_bytes(words[kFlags]);
   reader.require(length <= kMostCauseBytes);
   if (reader.spoiled()) return {};
   std::string cause(length, '\0');
@@ -86,6 +90,8 @@ std::string cause_of(const HostWords& words, Reader& reader) {
 }
 
 }  // namespace
+
+bool has_cause(const HostWords& words) { return cause_bytes(words[kFlags]) > 0; }
 
 HostWords to_words(const Standing& standing) {
   HostWords words{};
@@ -125,7 +131,8 @@ PoolWords to_words(const PoolStanding& pool) {
 
 std::optional<Standing> standing_of(const HostWords& words) {
   Reader reader;
-  Standing standing;
+  std::optional<Standing> result(std::in_place);
+  Standing& standing = *result;
   reader.require(words[kFlags] >> 48 == kMark);
   standing.health = reader.one_of(words[kFlags], 0, Health::wrong);
   standing.duty = reader.one_of(words[kFlags], 8, Duty::off);
@@ -143,9 +150,9 @@ std::optional<Standing> standing_of(const HostWords& words) {
   standing.waiting = reader.optional(words[kWaiting]);
   standing.load1 = reader.optional(words[kLoad1]);
   standing.map_running = reader.optional(words[kMapRunning]);
-  standing.cause = cause_of(words, reader);
-  if (reader.spoiled()) return std::nullopt;
-  return standing;
+  if (has_cause(words)) standing.cause = cause_of(words, reader);
+  if (reader.spoiled()) result.reset();
+  return result;
 }
 
 std::optional<PoolStanding> pool_of(const PoolWords& words) {

@@ -18,6 +18,10 @@ using PoolWords = std::array<std::uint64_t, layout::kPoolWords>;
 
 inline constexpr std::size_t kMostCauseBytes = 111;
 
+// The first words of a host; those of the cause stand behind them, and say nothing of a host that is well.
+inline constexpr std::size_t kHostFigures = 12;
+bool has_cause(const HostWords& words);
+
 // The cause is cut after kMostCauseBytes, and what is not printable ASCII in it becomes '?'.
 HostWords to_words(const Standing& standing);
 PoolWords to_words(const PoolStanding& pool);
