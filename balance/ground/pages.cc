@@ -71,6 +71,17 @@ constexpr std::string_view kProblemJson =
 
 constexpr std::size_t kMostTextBytes = 4000;
 
+// Looked up for every byte of every redirect.
+constexpr std::array<std::string_view, 256> kHtmlCodes = [] {
+  std::array<std::string_view, 256> codes{};
+  codes['&'] = "&amp;";
+  codes['<'] = "&lt;";
+  codes['>'] = "&gt;";
+  codes['"'] = "&quot;";
+  codes['\''] = "&#39;";
+  return codes;
+}();
+
 using Escape = std::string (*)(std::string_view);
 
 // What differs between formats; `namespace_` and `schema` are below the addresses of the OGC.
@@ -185,28 +196,12 @@ Document document(Page which, Format format, Values values) {
 }
 
 std::string html_escaped(std::string_view text) {
-  const auto code_of = [](char c) -> std::string_view {
-    switch (c) {
-      case '&':
-        return "&amp;";
-      case '<':
-        return "&lt;";
-      case '>':
-        return "&gt;";
-      case '"':
-        return "&quot;";
-      case '\'':
-        return "&#39;";
-      default:
-        return "";
-    }
-  };
   std::string out;
   constexpr std::size_t kUsualGrowth = 64;
   out.reserve(text.size() + kUsualGrowth);
   std::size_t copied = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {
-    const std::string_view code = code_of(text[at]);
+    const std::string_view code = kHtmlCodes[static_cast<unsigned char>(text[at])];
     if (code.empty()) continue;
     out.append(text.substr(copied, at - copied)).append(code);
     copied = at + 1;

@@ -27,8 +27,10 @@ Query::Query(std::string_view text) {
     const std::size_t end = std::min(text.find('&', start), text.size());
     const std::string parameter = decoded(text.substr(start, end - start));
     const std::size_t key_end = std::min(parameter.find('='), parameter.size());
-    parameters_.emplace_back(base::lower(std::string_view(parameter).substr(0, key_end)),
-                             parameter.substr(std::min(key_end + 1, parameter.size())));
+    auto& [key, value] = parameters_.emplace_back();
+    key.assign(parameter, 0, key_end);
+    for (char& c : key) c = base::lower(c);
+    value.assign(parameter, std::min(key_end + 1, parameter.size()));
     start = end + 1;
   }
 }

@@ -51,6 +51,33 @@ constexpr std::array kVariables = {
     Variable{"BALANCE_FAILED", &RawRequest::balance_failed},
 };
 
+// The same by the length of their names, since each request brings dozens of others: only names of one length are
+// compared. Those of `length` are from begin[length] to begin[length + 1].
+constexpr std::size_t kLongestName = 35;
+struct ByLength {
+  std::array<Variable, kVariables.size()> variables = kVariables;
+  std::array<std::uint8_t, kLongestName + 2> begin{};
+};
+constexpr ByLength kByLength = [] {
+  ByLength all;
+  std::ranges::sort(all.variables, {}, [](const Variable& variable) { return variable.name.size(); });
+  for (std::size_t length = 0; length < all.begin.size(); ++length) {
+    while (all.begin[length] < all.variables.size() && all.variables[all.begin[length]].name.size() < length) {
+      ++all.begin[length];
+    }
+  }
+  return all;
+}();
+static_assert(kByLength.variables.back().name.size() == kLongestName);
+
+const Variable* variable_named(std::string_view name) {
+  if (name.size() > kLongestName) return nullptr;
+  for (std::size_t i = kByLength.begin[name.size()]; i < kByLength.begin[name.size() + 1]; ++i) {
+    if (kByLength.variables[i].name == name) return &kByLength.variables[i];
+  }
+  return nullptr;
+}
+
 Method method_of(std::string_view text) {
   if (text == "GET") return Method::get;
   if (text == "HEAD") return Method::head;
@@ -72,6 +99,7 @@ std::string_view path_of_uri(std::string_view uri) {
 // How many bytes of `raw`, once decoded, spell `script`. Web servers merge '//' in SCRIPT_NAME, so it may stand for
 // '/'.
 std::optional<std::size_t> spelled(std::string_view raw, std::string_view script) {
+  if (raw.starts_with(script) && script.find('%') == std::string_view::npos) return script.size();
   std::size_t at = 0;
   for (std::size_t i = 0; i < script.size();) {
     if (at >= raw.size()) return std::nullopt;
@@ -205,8 +233,8 @@ RawRequest raw_request(const char* const* variables) {
     if (name.size() > kHeader.size() && name.starts_with(kHeader)) {
       raw.headers.push_back({name.substr(kHeader.size()), text.substr(end + 1)});
     }
-    const auto* variable = std::ranges::find(kVariables, name, &Variable::name);
-    if (variable == kVariables.end()) continue;
+    const Variable* const variable = variable_named(name);
+    if (variable == nullptr) continue;
     std::string_view& field = raw.*(variable->field);
     if (field.data() == nullptr) field = text.substr(end + 1);  // the first, as getenv() has it
   }

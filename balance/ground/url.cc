@@ -53,7 +53,19 @@ bool may_stand_in_segment(char c) {
 
 bool is_label(std::string_view label) {
   if (label.empty() || label.size() > kLongestLabel || label.front() == '-' || label.back() == '-') return false;
-  return std::ranges::all_of(label, [](char c) { return is_letter(c) || is_digit(c) || c == '-' || c == '_'; });
+  for (const char c : label) {
+    if (!is_letter(c) && !is_digit(c) && c != '-' && c != '_') return false;
+  }
+  return true;
+}
+
+bool are_labels(std::string_view name) {
+  for (;;) {
+    const std::size_t end = name.find('.');
+    if (!is_label(name.substr(0, end))) return false;
+    if (end == std::string_view::npos) return true;
+    name.remove_prefix(end + 1);
+  }
 }
 
 // Programs read 'a.10' and '0x7f000001' as (odd) IPv4 addresses: only true ones are taken.
@@ -66,11 +78,10 @@ Result<std::string> parse_name(std::string_view name) {
     return Error{Fault::usage, "host is '" + base::escaped(name) + "'; wanted " + std::string(wanted)};
   };
   const std::string_view bare = name.ends_with('.') ? name.substr(0, name.size() - 1) : name;
-  const std::vector<std::string_view> labels = base::split(bare, '.');
-  if (bare.size() > kLongestName || !std::ranges::all_of(labels, is_label)) {
+  if (bare.size() > kLongestName || !are_labels(bare)) {
     return fault("a host name, an IPv4 address, or an IPv6 address in []");
   }
-  if (!looks_like_ipv4(labels.back())) return base::lower(name);
+  if (!looks_like_ipv4(bare.substr(bare.rfind('.') + 1))) return base::lower(name);
   const std::optional<base::Address> address = base::parse_address(name);
   if (!address) return fault("an IPv4 address of four numbers 0 to 255, or a name");
   return std::string(name);

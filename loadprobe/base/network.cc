@@ -41,10 +41,13 @@ std::optional<Address> parse_address(std::string_view text) {
   const bool bracketed = text.size() >= 2 && text.front() == '[' && text.back() == ']';
   if (bracketed) text = text.substr(1, text.size() - 2);
   if (text.size() >= INET6_ADDRSTRLEN || text.find('\0') != std::string_view::npos) return std::nullopt;
-  const std::string terminated(text);
+  std::array<char, INET6_ADDRSTRLEN> terminated{};
+  std::ranges::copy(text, terminated.begin());
   Address address;
-  if (inet_pton(AF_INET6, terminated.c_str(), address.bytes.data()) == 1) return address;
-  if (bracketed || inet_pton(AF_INET, terminated.c_str(), address.bytes.data() + kIpv4Prefix.size()) != 1) {
+  if (text.find(':') != std::string_view::npos) {
+    return inet_pton(AF_INET6, terminated.data(), address.bytes.data()) == 1 ? std::optional(address) : std::nullopt;
+  }
+  if (bracketed || inet_pton(AF_INET, terminated.data(), address.bytes.data() + kIpv4Prefix.size()) != 1) {
     return std::nullopt;
   }
   std::ranges::copy(kIpv4Prefix, address.bytes.begin());
