@@ -9,6 +9,7 @@
 #include <fcgiapp.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -29,7 +30,7 @@
 #include <vector>
 
 #include "balance/front/body_records.h"
-#include "balance/front/screen.h"
+#include "balance/front/head.h"
 #include "loadprobe/base/clock.h"
 #include "loadprobe/base/log.h"
 
@@ -39,8 +40,6 @@ namespace {
 constexpr int kNoListener = -1;
 constexpr char kStdout = 6;  // type of a record
 constexpr std::size_t kLongPieceBytes = 4096;
-constexpr std::size_t kUsualHeadBytes = 4096;
-constexpr std::size_t kMostHeadBytes = std::size_t{128} << 10;  // nginx itself refuses above 64 KB
 
 timeval to_timeval(base::Seconds duration) {
   const double whole = std::floor(duration.count());
@@ -57,58 +56,6 @@ void bound_waits(int connection, base::Seconds timeout) {
 }
 
 using HeaderView = std::span<const char, BodyRecords::kHeaderBytes>;
-
-// How the next request begins.
-struct Head {
-  enum class What : std::uint8_t {
-    none,     // there is no next one: the connection is to be closed
-    refused,  // no request that a web server would send
-    waiting,  // all that will come of it, and nothing else, is on the connection
-    taken,    // `bytes` were taken off the connection, through the first STDIN header
-  } what = What::none;
-  std::string bytes;
-};
-
-// Takes the head of a request of which `seen` is there already off the connection, to the byte. That takes longer than
-// to let libfcgi read it, but what stands behind it stays: a body, or another request.
-Head take_head(int connection, std::string_view seen, Crew::Seat& seat) {
-  const base::Instant began = base::now();
-  Arrival arrival{began, began};
-  HeadExtent extent;
-  Head head{Head::What::taken, ""};
-  std::size_t wanted = std::min(extent.at_least(seen), seen.size());
-  while (head.bytes.size() < wanted) {
-    if (wanted > kMostHeadBytes) return {Head::What::refused, ""};
-    const std::size_t before = head.bytes.size();
-    head.bytes.resize(wanted);
-    const ssize_t got = seat.receive(connection, std::span(head.bytes).subspan(before), arrival);
-    if (got <= 0) return {};
-    head.bytes.resize(before + static_cast<std::size_t>(got));
-    wanted = extent.at_least(head.bytes);
-  }
-  const Screened screened = screen(head.bytes);
-  return screened == Screened::without_body || screened == Screened::with_body ? head : Head{Head::What::refused, ""};
-}
-
-// Whether these are a request without a body, and nothing else.
-bool is_one_request(std::string_view seen, Screened screened) {
-  if (screened != Screened::without_body) return false;
-  const std::size_t end = HeadExtent().at_least(seen);
-  constexpr std::size_t kPaddingFromEnd = 2;
-  const std::size_t padding = static_cast<unsigned char>(seen[end - kPaddingFromEnd]);
-  return seen.size() == end + padding;
-}
-
-Head await_head(int connection, Crew::Seat& seat) {
-  std::array<char, kUsualHeadBytes> buffer;
-  const ssize_t got = seat.await_request(connection, buffer);
-  if (got <= 0) return {};
-  const std::string_view seen(buffer.data(), static_cast<std::size_t>(got));
-  const Screened screened = screen(seen);
-  if (screened == Screened::refused) return {Head::What::refused, ""};
-  if (is_one_request(seen, screened)) return {Head::What::waiting, ""};
-  return take_head(connection, seen, seat);
-}
 
 // The address of the other side; nothing on a UNIX socket.
 std::optional<base::Address> peer_of(int connection) {
@@ -178,7 +125,10 @@ bool send_records(const FCGX_Request& request, std::string_view content) {
 
 class FastCgiExchange : public Exchange {
  public:
-  FastCgiExchange(FCGX_Request& request, std::optional<BodyRecords> body) : request_(request), body_(std::move(body)) {}
+  FastCgiExchange(FCGX_Request& request, Crew::Seat& seat, std::optional<BodyRecords> body)
+      : request_(request), seat_(seat), body_(std::move(body)) {}
+
+  void about_to_wait() override { seat_.about_to_wait(); }
 
   const char* const* variables() const override { return request_.envp; }
 
@@ -236,6 +186,7 @@ class FastCgiExchange : public Exchange {
   }
 
   FCGX_Request& request_;
+  Crew::Seat& seat_;
   std::optional<BodyRecords> body_;
   bool took_end_ = false, broken_off_ = false;
 };
@@ -249,60 +200,84 @@ void break_stream(FCGX_Request& request) {
   send(request.ipcFd, kNoRecord.data(), kNoRecord.size(), MSG_NOSIGNAL);
 }
 
-// One request after its head has come. False: the connection serves no other one; whether it is closed yet tells
-// request.ipcFd.
-bool serve_request(base::Fd& connection, const Head& head, FCGX_Request& request, Crew::Seat& seat,
-                   const Respond& respond) {
-  std::optional<BodyRecords> body;
-  Arrival arrival;
-  request.keepConnection = 1;  // else FCGX_Accept_r begins with closing it; the request itself tells anew
-  if (head.what == Head::What::taken) {
-    request.ipcFd = file_of(head.bytes).release();
-    if (request.ipcFd < 0 || FCGX_Accept_r(&request) != 0) return false;
-    close(request.ipcFd);
-    request.ipcFd = connection.release();
-    arrival.began = arrival.last = base::now();
-    body.emplace([&request, &seat, &arrival](std::span<char> to) { return seat.receive(request.ipcFd, to, arrival); },
-                 HeaderView(std::prev(head.bytes.end(), BodyRecords::kHeaderBytes), head.bytes.end()));
-  } else {
-    request.ipcFd = connection.release();
-    if (FCGX_Accept_r(&request) != 0) return false;  // and libfcgi closed it
-  }
-  FastCgiExchange exchange(request, std::move(body));
+// Whether an answer as long as its head, some times over, can be written without waiting for the web server.
+bool takes_answers(int connection) {
+  pollfd interest{connection, POLLOUT, 0};
+  return poll(&interest, 1, 0) == 1;
+}
+
+// Answers a request whose variables libfcgi has read from the connection, or from a file with its head.
+Crew::Then answer(FCGX_Request& request, FastCgiExchange& exchange, const Respond& respond) {
   respond(exchange);
   if (exchange.is_broken_off() || !exchange.forget_body()) {
     if (exchange.is_broken_off()) break_stream(request);
-    shutdown(request.ipcFd, SHUT_RDWR);
-    FCGX_Free(&request, 1);
-    return false;
+    FCGX_Free(&request, 0);
+    return Crew::Then::linger;
   }
-  FCGX_Finish_r(&request);  // and closes, unless the connection is kept; then waits for the other side to close too
-  return request.ipcFd >= 0;
+  const bool is_kept = std::exchange(request.keepConnection, 1) != 0;  // else libfcgi waits for the other side to close
+  FCGX_Finish_r(&request);
+  if (request.ipcFd < 0) return Crew::Then::closed;  // the web server took no more of the answer
+  return is_kept ? Crew::Then::next : Crew::Then::linger;
+}
+
+// The whole request is on the connection.
+Crew::Then serve_there(int connection, Crew::Seat& seat, const Respond& respond) {
+  if (!takes_answers(connection)) seat.about_to_wait();
+  FCGX_Request request;
+  FCGX_InitRequest(&request, kNoListener, FCGI_FAIL_ACCEPT_ON_INTR);
+  request.keepConnection = 1;  // else FCGX_Accept_r begins with closing it; the request itself tells anew
+  request.ipcFd = connection;
+  if (FCGX_Accept_r(&request) != 0) return Crew::Then::closed;
+  FastCgiExchange exchange(request, seat, std::nullopt);
+  const Crew::Then then = answer(request, exchange, respond);
+  // Nothing else can have come.
+  return then == Crew::Then::linger && !exchange.is_broken_off() ? Crew::Then::close : then;
+}
+
+Crew::Then serve_taken(int connection, const std::string& head, Crew::Seat& seat, const Respond& respond) {
+  seat.about_to_wait();
+  FCGX_Request request;
+  FCGX_InitRequest(&request, kNoListener, FCGI_FAIL_ACCEPT_ON_INTR);
+  request.keepConnection = 1;
+  request.ipcFd = file_of(head).release();
+  if (request.ipcFd < 0 || FCGX_Accept_r(&request) != 0) return Crew::Then::close;
+  close(request.ipcFd);
+  request.ipcFd = connection;
+  const base::Instant began = base::now();
+  Arrival arrival{began, began};
+  BodyRecords body([connection, &seat, &arrival](std::span<char> to) { return seat.receive(connection, to, arrival); },
+                   HeaderView(std::prev(head.end(), BodyRecords::kHeaderBytes), head.end()));
+  FastCgiExchange exchange(request, seat, std::move(body));
+  return answer(request, exchange, respond);
 }
 
 }  // namespace
 
-void serve_connection(base::Fd connection, Crew::Seat& seat, const FastCgi& how, const Respond& respond,
-                      std::atomic<bool>& refused_before) {
-  if (!may_connect(connection.get(), how.web_servers)) return;
-  bound_waits(connection.get(), how.request_timeout);
-  FCGX_Request request;
-  FCGX_InitRequest(&request, kNoListener, FCGI_FAIL_ACCEPT_ON_INTR);
-  for (;;) {
-    const Head head = await_head(connection.get(), seat);
-    if (head.what == Head::What::none) return;
-    if (head.what == Head::What::refused) {
+bool admit(int connection, const FastCgi& how) {
+  if (!may_connect(connection, how.web_servers)) return false;
+  bound_waits(connection, how.request_timeout);
+  return true;
+}
+
+Crew::Then serve_request(int connection, Crew::Seat& seat, const Respond& respond, std::atomic<bool>& refused_before) {
+  const Head head = look_at_head(connection, seat);
+  switch (head.what) {
+    case Head::What::nothing:
+      return Crew::Then::nothing;
+    case Head::What::ended:
+      return Crew::Then::close;
+    case Head::What::refused:
       if (!refused_before.exchange(true)) {
         base::log(base::Level::warning,
                   "refused what is no FastCGI request of a web server, and will again in silence");
       }
-      return;
-    }
-    const bool goes_on = serve_request(connection, head, request, seat, respond);
-    seat.answered();
-    if (!goes_on) return;
-    connection = base::Fd(std::exchange(request.ipcFd, kNoListener));
+      return Crew::Then::close;
+    case Head::What::there:
+      return serve_there(connection, seat, respond);
+    case Head::What::taken:
+      return serve_taken(connection, head.bytes, seat, respond);
   }
+  return Crew::Then::close;
 }
 
 }  // namespace balance

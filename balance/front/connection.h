@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The requests of one FastCGI connection, one after another, and the exchange that each of them is.
+// One request of a FastCGI connection, and the exchange that it is.
 // Floor 3. Any thread of a crew, one connection each.
 #pragma once
 
@@ -7,12 +7,14 @@
 
 #include "balance/front/crew.h"
 #include "balance/front/gateway.h"
-#include "loadprobe/base/fd.h"
 
 namespace balance {
 
-// Serves the connection to its end. `refused_before`: something else than FastCGI was logged.
-void serve_connection(base::Fd connection, Crew::Seat& seat, const FastCgi& how, const Respond& respond,
-                      std::atomic<bool>& refused_before);
+// Serves the request that has come on the connection, if one has. `refused_before`: something else than FastCGI was
+// logged.
+Crew::Then serve_request(int connection, Crew::Seat& seat, const Respond& respond, std::atomic<bool>& refused_before);
+
+// What a new connection needs. False: the peer may not connect.
+bool admit(int connection, const FastCgi& how);
 
 }  // namespace balance

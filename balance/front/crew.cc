@@ -1,36 +1,33 @@
 // SPDX-License-Identifier: MIT
 #include "balance/front/crew.h"
 
-#include <poll.h>
-#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cmath>
 #include <cstring>
-#include <string>
 #include <utility>
 
 #include "loadprobe/base/clock.h"
+#include "loadprobe/base/fd.h"
 #include "loadprobe/base/log.h"
 
 namespace balance {
 namespace {
 
-// Interrupts a thread of ours that accepts. Blocked in all of them except then, so it never cuts a request.
+// Interrupts a thread of ours that waits for an event. Blocked in all of them except then, so it never cuts a request.
 constexpr int kWake = SIGUSR2;
 constexpr std::size_t kStackBytes = std::size_t{256} * 1024;
-// A new connection has brought, or is about to bring, the request that it was opened for.
-constexpr int kGraceMs = 100;
+// Accepting has just failed for want of something that others may give back.
+constexpr base::Seconds kPause{0.05};
 
 void do_nothing(int) {}
 
 void install_wake() {
   struct sigaction action {};
-  action.sa_handler = do_nothing;  // and no SA_RESTART: accept(2) is to return
+  action.sa_handler = do_nothing;  // and no SA_RESTART: the wait is to end
   sigaction(kWake, &action, nullptr);
 }
 
@@ -43,17 +40,25 @@ sigset_t only_wake() {
 
 }  // namespace
 
-Crew::Crew(int listening, Limits limits, Serve serve)
-    : listening_(listening), limits_(limits), serve_(std::move(serve)) {
+Crew::Crew(Connections connections, int listening, Limits limits, Admit admit, Serve serve)
+    : listening_(listening),
+      limits_(limits),
+      admit_(std::move(admit)),
+      serve_(std::move(serve)),
+      connections_(std::move(connections)) {
   install_wake();
+  pthread_sigmask(SIG_SETMASK, nullptr, &blocked_);
+  sigdelset(&blocked_, kWake);
 }
 
 base::Status Crew::start() {
-  std::unique_lock lock(mutex_);
-  return add_thread(lock);
+  const Lock lock(mutex_);
+  return add_thread();
 }
 
-base::Status Crew::add_thread(std::unique_lock<std::mutex>&) {
+// All private functions but run() and work() REQUIRE that the lock is held.
+
+base::Status Crew::add_thread() {
   Seat& seat = seats_.emplace_back(Seat(*this));
   const sigset_t wake = only_wake();
   sigset_t before;
@@ -80,75 +85,119 @@ void* Crew::run(void* argument) {
 }
 
 void Crew::work(Seat& seat) {
-  while (begin_accepting(seat)) {
-    const int connection = accept_one();
-    const int error = errno;
-    end_accepting(seat, connection);
-    if (connection >= 0) {
-      serve_(base::Fd(connection), seat);
-    } else if (!survives(error)) {
-      break;
-    }
-  }
-  const std::lock_guard lock(mutex_);
+  Lock lock(mutex_);
+  while (const std::optional<Id> id = next(seat, lock)) serve(seat, *id, lock);
   seats_.remove_if([&seat](const Seat& other) { return &other == &seat; });
   left_.notify_all();
 }
 
-bool Crew::begin_accepting(Seat& seat) {
-  const std::lock_guard lock(mutex_);
-  seat.state_ = Seat::State::busy;
-  if (std::exchange(seat.gives_way_, false)) --giving_way_;
-  if (finishing_ || !failure_.empty() || accepting_ >= limits_.spare) return false;
-  seat.state_ = Seat::State::accepting;
-  seat.asked_to_yield_ = false;
-  seat.is_new_ = true;
-  ++accepting_;
+// The next connection to be served by this thread, which leads then; nothing: the thread is to go home.
+std::optional<Crew::Id> Crew::next(Seat& seat, Lock& lock) {
+  while (lead(seat, lock)) {
+    if (finishing_ && connections_.idle() == 0) {
+      stop_leading(seat);
+      break;
+    }
+    const int patience = look_after();
+    seat.waits_ = true;
+    lock.unlock();
+    const Connections::Event event = connections_.wait(patience, blocked_);
+    lock.lock();
+    seat.waits_ = false;
+    if (event.what == Connections::Event::What::connection && connections_.take(event.id) != nullptr) return event.id;
+    if (event.what != Connections::Event::What::knock) continue;
+    if (const std::optional<Id> id = answer_knock()) return id;
+  }
+  return std::nullopt;
+}
+
+// Whether this thread leads, after it followed for as long as there was another one.
+bool Crew::lead(Seat& seat, Lock& lock) {
+  if (seat.leads_) return true;
+  if (leading_ >= limits_.leaders && leading_ + following_ >= limits_.spare) return false;
+  while (leading_ >= limits_.leaders) {
+    if (finishing_) return false;
+    ++following_;
+    lead_is_free_.wait(lock);
+    --following_;
+  }
+  seat.leads_ = true;
+  ++leading_;
   return true;
 }
 
-int Crew::accept_one() {
-  const sigset_t wake = only_wake();
-  pthread_sigmask(SIG_UNBLOCK, &wake, nullptr);
-  const int connection = accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC);
-  const int error = errno;
-  pthread_sigmask(SIG_BLOCK, &wake, nullptr);
-  errno = error;
-  return connection;
+void Crew::stop_leading(Seat& seat) {
+  seat.leads_ = false;
+  --leading_;
 }
 
-void Crew::end_accepting(Seat& seat, int connection) {
-  std::unique_lock lock(mutex_);
-  seat.state_ = Seat::State::busy;
-  --accepting_;
-  if (connection < 0 || accepting_ > 0 || finishing_) return;
-  if (seats_.size() >= limits_.most) {
-    make_room();
-  } else if (const base::Status added = add_thread(lock); !added) {
-    if (!std::exchange(short_of_threads_, true)) {
-      base::log(base::Level::warning, "cannot grow", {{"cause", added.error().what}});
-    }
-    make_room();
+// Sees to it that somebody leads.
+void Crew::cover_lead() {
+  if (leading_ > 0) return;
+  if (following_ > 0) {
+    lead_is_free_.notify_one();
+  } else if (const base::Status added = add_thread(); !added && !std::exchange(short_of_threads_, true)) {
+    base::log(base::Level::warning, "cannot grow", {{"cause", added.error().what}});
   }
 }
 
-// REQUIRES: the lock is held.
-void Crew::make_room() {
-  Seat* longest = nullptr;
-  for (Seat& seat : seats_) {
-    if (seat.state_ != Seat::State::idle || seat.is_new_ || seat.asked_to_yield_) continue;
-    if (longest == nullptr || seat.idle_since_ < longest->idle_since_) longest = &seat;
+// How long the leader may wait, in milliseconds: until something has to be looked after again. -1: for ever.
+int Crew::look_after() {
+  if (finishing_) return base::milliseconds(kPause);  // finish() wakes us earlier
+  if (!connections_.has_limited() && !has_unheeded_) return -1;
+  const base::Instant now = base::now();
+  if (now >= next_look_) {
+    connections_.drop_overdue(now, limits_.silence);
+    if (has_unheeded_) heed_knocks();
+    next_look_ = now + (has_unheeded_ ? kPause : std::min(kAskedAgain, limits_.silence));
   }
-  if (longest == nullptr) return;  // whoever finishes first will see that it is crowded
-  longest->asked_to_yield_ = true;
-  longest->hang_up();
+  return base::milliseconds(next_look_ - now);
 }
 
-// REQUIRES: the lock is held.
-bool Crew::is_crowded() const { return accepting_ == 0 && (seats_.size() >= limits_.most || short_of_threads_); }
+void Crew::heed_knocks() {
+  has_unheeded_ = false;
+  if (!finishing_ && failure_.empty()) connections_.heed_listener();
+}
 
-bool Crew::survives(int accept_error) {
+void Crew::ignore_knocks() {
+  has_unheeded_ = true;
+  next_look_ = base::now() + kPause;
+  connections_.ignore_listener();
+}
+
+// A connection to be served: a new one, or an old one that has to make room for it first.
+std::optional<Crew::Id> Crew::answer_knock() {
+  if (finishing_ || !failure_.empty()) {
+    connections_.ignore_listener();
+    return std::nullopt;
+  }
+  if (connections_.count() >= limits_.most) return make_room();
+  base::Fd socket(accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC));
+  if (!socket) {
+    survive(errno);
+    return std::nullopt;
+  }
+  short_of_files_ = false;
+  if (!admit_(socket.get())) return std::nullopt;
+  return connections_.add(std::move(socket), base::now());
+}
+
+std::optional<Crew::Id> Crew::make_room() {
+  const std::optional<Id> longest = connections_.longest_idle(base::now());
+  if (!longest) {
+    ignore_knocks();  // who finishes first makes room
+    return std::nullopt;
+  }
+  if (connections_.dismiss(*longest)) return std::nullopt;
+  connections_.take(*longest);
+  return longest;
+}
+
+bool Crew::is_crowded() const { return has_unheeded_ || (leading_ == 0 && short_of_threads_); }
+
+void Crew::survive(int accept_error) {
   switch (accept_error) {
+    case EAGAIN:  // somebody who shares the socket was faster
     case EINTR:
     case ECONNABORTED:
     case EPROTO:
@@ -160,145 +209,93 @@ bool Crew::survives(int accept_error) {
     case ENOPROTOOPT:
     case ETIMEDOUT:
     case EPERM:
-      return true;
-    case EAGAIN: {  // somebody who shares the socket made it non-blocking
-      constexpr int kLookAgainMs = 100;
-      pollfd interest{listening_, POLLIN, 0};
-      poll(&interest, 1, kLookAgainMs);
-      return true;
-    }
+      return;
     case EMFILE:
     case ENFILE:
     case ENOBUFS:
-    case ENOMEM: {
+    case ENOMEM:
       // A connection waits, and accepting would fail again at once; meanwhile others may end.
-      constexpr int kPauseMs = 50;
-      {
-        const std::lock_guard lock(mutex_);
-        if (!std::exchange(short_of_files_, true)) {
-          base::log(base::Level::warning, "cannot accept", {{"cause", strerror(accept_error)}});
-        }
-        make_room();
+      if (!std::exchange(short_of_files_, true)) {
+        base::log(base::Level::warning, "cannot accept", {{"cause", strerror(accept_error)}});
       }
-      poll(nullptr, 0, kPauseMs);
-      return true;
-    }
-    default: {
-      const std::lock_guard lock(mutex_);
+      if (const std::optional<Id> longest = connections_.longest_idle(base::now()))
+        (void)connections_.dismiss(*longest);
+      ignore_knocks();
+      return;
+    default:
       failure_ = std::string("cannot accept: ") + strerror(accept_error);
+      connections_.ignore_listener();
       kill(getpid(), SIGTERM);
-      return false;
-    }
+  }
+}
+
+void Crew::wake_leaders() {
+  for (const Seat& seat : seats_) {
+    if (seat.waits_) pthread_kill(seat.thread_, kWake);
   }
 }
 
 std::string Crew::failure() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return failure_;
 }
 
-// Whether the next request of the connection may be waited for; then the seat is idle.
-bool Crew::Seat::may_wait(int connection) {
-  const std::lock_guard lock(crew_.mutex_);
-  if (crew_.finishing_ || (!is_new_ && (asked_to_yield_ || crew_.is_crowded()))) return false;
-  state_ = State::idle;
-  idle_since_ = base::now();
-  connection_ = connection;
-  return true;
-}
-
-ssize_t Crew::Seat::await_request(int connection, std::span<char> to) {
-  if (!may_wait(connection)) {
-    constexpr int kAtOnce = 0;
-    pollfd interest{connection, POLLIN, 0};
-    if (poll(&interest, 1, is_new_ ? kGraceMs : kAtOnce) <= 0) return 0;
-    return recv(connection, to.data(), to.size(), MSG_PEEK | MSG_DONTWAIT);
+void Crew::serve(Seat& seat, Id id, Lock& lock) {
+  const int socket = connections_[id].socket.get();
+  for (bool again = true; again;) {
+    lock.unlock();
+    const Then then = serve_(socket, seat);
+    lock.lock();
+    if (std::exchange(seat.gives_way_, false)) --giving_way_;
+    again = settle(id, then);
   }
-  ssize_t got = -1;
-  if (is_new_) {
-    got = await_first(connection, to);
-  } else {
-    do {
-      got = recv(connection, to.data(), to.size(), MSG_PEEK);
-    } while (got < 0 && (errno == EINTR || errno == EAGAIN));
+  // Who waits without an end must learn that something may become overdue.
+  if (!seat.leads_ && connections_.has_limited()) wake_leaders();
+}
+
+// True: the connection has to be served once more, for the last time.
+bool Crew::settle(Id id, Then then) {
+  Connections::Connection& connection = connections_[id];
+  if (then == Then::next) connection.is_new = false;
+  const bool must_end = connection.is_last || (!connection.is_new && (finishing_ || is_crowded()));
+  switch (then) {
+    case Then::next:
+    case Then::nothing:
+      if (!must_end) {
+        connections_.put_back(id, base::now());
+        return false;
+      }
+      if (connection.is_last) {
+        connections_.drop(id);
+      } else if (!connections_.dismiss(id)) {
+        return true;
+      }
+      break;
+    case Then::linger:
+      connections_.linger(id, base::now());
+      break;
+    case Then::close:
+      connections_.drop(id);
+      break;
+    case Then::closed:
+      connections_.forget(id);
+      break;
   }
-  const std::lock_guard lock(crew_.mutex_);
-  state_ = State::busy;
-  return got;
-}
-
-ssize_t Crew::Seat::await_first(int connection, std::span<char> to) {
-  const base::Instant began = base::now();
-  const Arrival nothing{began, began};
-  for (;;) {
-    const ssize_t got = recv(connection, to.data(), to.size(), MSG_PEEK | MSG_DONTWAIT);
-    if (got >= 0 || (errno != EINTR && errno != EAGAIN)) return got;
-    if (!await_bytes(connection, nothing)) return -1;
-  }
-}
-
-ssize_t Crew::Seat::receive(int connection, std::span<char> to, Arrival& arrival) {
-  for (;;) {
-    const ssize_t got = recv(connection, to.data(), to.size(), MSG_DONTWAIT);
-    if (got > 0) {
-      arrival.bytes += static_cast<std::size_t>(got);
-      arrival.last = base::now();
-    }
-    if (got >= 0 || (errno != EINTR && errno != EAGAIN)) return got;
-    if (await_bytes(connection, arrival)) continue;
-    errno = EAGAIN;
-    return -1;
-  }
-}
-
-// False: no longer. It asks before each wait, so that bytes that drip in do not put off the question.
-bool Crew::Seat::await_bytes(int connection, const Arrival& arrival) {
-  for (;;) {
-    const base::Instant now = base::now();
-    if (is_too_slow(arrival, now, crew_.limits_.silence) || gives_way(arrival, now)) return false;
-    const base::Seconds patience = std::min(kAskedAgain, crew_.limits_.silence);
-    pollfd interest{connection, POLLIN, 0};
-    if (poll(&interest, 1, static_cast<int>(std::ceil(patience.count() * 1e3))) != 0) return true;
-  }
-}
-
-// As many give way as are needed, and not all that could.
-bool Crew::Seat::gives_way(const Arrival& arrival, base::Instant now) {
-  if (!may_be_displaced(arrival, now)) return false;
-  const std::lock_guard lock(crew_.mutex_);
-  if (!crew_.is_crowded() || crew_.giving_way_ > 0) return false;
-  gives_way_ = true;
-  ++crew_.giving_way_;
-  if (!std::exchange(crew_.has_displaced_, true)) {
-    base::log(base::Level::warning, "all connections are in use, slow requests give way, and will again in silence");
-  }
-  return true;
-}
-
-// Makes a thread that waits for a request see an end instead; what has come already is served.
-// REQUIRES: the lock is held, the seat is idle.
-void Crew::Seat::hang_up() const {
-  char next = 0;
-  if (recv(connection_, &next, 1, MSG_PEEK | MSG_DONTWAIT) < 0) shutdown(connection_, SHUT_RD);
-}
-
-void Crew::Seat::answered() {
-  const std::lock_guard lock(crew_.mutex_);
-  is_new_ = false;
+  if (has_unheeded_) heed_knocks();
+  return false;
 }
 
 bool Crew::finish(base::Seconds within) {
   using namespace std::chrono_literals;
   const base::Instant began = base::now(), deadline = began + within;
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   finishing_ = true;
+  connections_.ignore_listener();
+  lead_is_free_.notify_all();
   while (!seats_.empty() && base::now() < deadline) {
-    // Again and again: a signal that arrives just before accept(2) is entered does not end it.
-    const bool grace_is_over = base::now() - began > base::Seconds{kGraceMs * 1e-3};
-    for (const Seat& seat : seats_) {
-      if (seat.state_ == Seat::State::accepting) pthread_kill(seat.thread_, kWake);
-      if (seat.state_ == Seat::State::idle && (!seat.is_new_ || grace_is_over)) seat.hang_up();
-    }
+    const bool grace_is_over = base::now() - began > kGrace;
+    connections_.dismiss_all(grace_is_over ? Connections::New::included : Connections::New::spared);
+    wake_leaders();
     left_.wait_for(lock, 2ms);
   }
   return seats_.empty();

@@ -19,6 +19,9 @@ class Exchange {
   Exchange& operator=(const Exchange&) = delete;
   virtual ~Exchange() = default;
 
+  // From here on it may take long: what asks a host or a disk. Others are served meanwhile. As often as one likes.
+  virtual void about_to_wait() {}
+
   // 'NAME=value' strings that end with a null pointer; valid as long as the exchange is.
   virtual const char* const* variables() const = 0;
 

@@ -233,7 +233,10 @@ void Front::respond(Exchange& exchange) {
   const base::Instant now = base::now();
   if (gateway_ == Gateway::fastcgi) ignore_parameter(exchange.variables());
   try {
-    look(now, Look::at_times);
+    if (to_ns(now) >= next_look_ns_.load(std::memory_order_relaxed)) {
+      exchange.about_to_wait();
+      look(now, Look::at_times);
+    }
     answer(exchange, now);
     return;
   } catch (const std::exception& failure) {
@@ -273,6 +276,7 @@ void Front::answer(Exchange& exchange, base::Instant now) {
   job.kept = state->kept;
   if (state->clients && state->clients->intact()) job.clients = &*state->clients;
   if (relayer_ != nullptr && plan_for(*request, state->config, door_.relaying).action == Action::relay) {
+    exchange.about_to_wait();
     relayer_->relay(std::move(job));
     return;
   }
@@ -283,6 +287,7 @@ void Front::answer(Exchange& exchange, base::Instant now) {
     return;
   }
   job.decision = std::move(decision);
+  exchange.about_to_wait();
   relayer_->relay(std::move(job));
 }
 

@@ -36,7 +36,8 @@ class Front {
   // this.
   Front(ConfigFile file, Gateway gateway, Relayer* relayer = nullptr, std::function<void()> hand_over = {});
 
-  unsigned max_connections() const { return states_.back().config.max_connections; }
+  // What stands now. Before threads start.
+  const Config& config() const { return states_.back().config; }
 
   // For a process that answers one request: if there was no table at all and this process had to start the poolwatch,
   // waits for the first reports, at most probe.timeout.

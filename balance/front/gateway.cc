@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Connections are accepted here, not in libfcgi: its OS_Accept holds a thread for two seconds for each idle connection
-// on a UNIX socket, calls select(2), which cannot take descriptors above 1023, and does not tell whether a thread waits
-// for a connection or for the next request of a kept one, which is what the crew grows by.
+// Connections are accepted and waited for here, not in libfcgi: it serves a connection by a thread until that ends,
+// holds a thread for two seconds for each idle connection on a UNIX socket, and calls select(2), which cannot take
+// descriptors above 1023.
 #include "balance/front/gateway.h"
 
 #include <fcgiapp.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -39,11 +38,6 @@ void raise_file_limit() {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-void make_blocking(int listening) {
-  const int flags = fcntl(listening, F_GETFL);
-  if (flags >= 0 && (flags & O_NONBLOCK) != 0) fcntl(listening, F_SETFL, flags & ~O_NONBLOCK);
 }
 
 }  // namespace
@@ -80,13 +74,17 @@ base::Status serve_fastcgi(const FastCgi& how, const Respond& respond) {
   const sigset_t signals = awaited_signals();
   signal(SIGPIPE, SIG_IGN);
   raise_file_limit();
-  make_blocking(how.listening);
   if (FCGX_Init() != 0) return base::Error{base::Fault::io, "libfcgi cannot start"};
   std::atomic<bool> refused_before{false};
-  Crew crew(how.listening, Crew::Limits{how.most_connections, Crew::Limits{}.spare, how.request_timeout},
-            [&](base::Fd connection, Crew::Seat& seat) {
-              serve_connection(std::move(connection), seat, how, respond, refused_before);
-            });
+  base::Result<Connections> connections = Connections::at(how.listening);
+  if (!connections) return connections.error();
+  Crew::Limits limits;
+  limits.most = how.most_connections;
+  limits.silence = how.request_timeout;
+  if (how.all_wait) limits.leaders = limits.spare;
+  Crew crew(
+      *std::move(connections), how.listening, limits, [&how](int connection) { return admit(connection, how); },
+      [&](int connection, Crew::Seat& seat) { return serve_request(connection, seat, respond, refused_before); });
   if (base::Status started = crew.start(); !started) return started;
   int signal = 0;
   while (sigwait(&signals, &signal) == 0 && signal == SIGHUP) how.look_again();

@@ -185,7 +185,8 @@ void Running::serve(int listening, ConfigFile file, const std::string& socket_fi
   FastCgi how;
   how.web_servers = *std::move(web_servers);
   how.listening = listening;
-  how.most_connections = front.max_connections();
+  how.most_connections = front.config().max_connections;
+  how.all_wait = relays_all(front.config());
   how.look_again = [&front] { front.reload(); };
   const base::Status served = serve_fastcgi(how, [&front](Exchange& exchange) { front.respond(exchange); });
   leave(served ? kFine : complain(served.error()), socket_file);

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -31,8 +30,6 @@ struct FreeMulti {
 struct FreeList {
   void operator()(curl_slist* list) const { curl_slist_free_all(list); }
 };
-
-long milliseconds(base::Seconds time) { return std::max(1L, std::lround(time.count() * 1000)); }
 
 // The system's folder of authorities, if they can be found there by their hashes; "" if not. libcurl would read the
 // system's file instead, whole, for every connection: 36 ms of CPU and half a megabyte each with Debian's.
@@ -166,7 +163,7 @@ void set_method(CURL* easy, const RelayRequest& request, const Body& body) {
 }
 
 void set_limits(CURL* easy, Effect effect, const RelayConfig& config) {
-  curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(config.connect_timeout));
+  curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, long{base::milliseconds(config.connect_timeout, 1)});
   curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, effect == Effect::possible ? 1L : 0L);
   curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, config.verify ? 1L : 0L);
   curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, config.verify ? 2L : 0L);
@@ -233,7 +230,7 @@ Transfer drive(CURLM* multi, Course& course) {
       return {Transfer::End::timed_out, course.has_begun ? "the answer stalled" : "no answer in time"};
     }
     curl_waitfd client{is_watching ? course.taker.watched() : -1, CURL_WAIT_POLLIN, 0};
-    const int wait_ms = static_cast<int>(std::min(60'000L, milliseconds(patience)));
+    const int wait_ms = std::min(60'000, base::milliseconds(patience, 1));
     curl_multi_poll(multi, client.fd < 0 ? nullptr : &client, client.fd < 0 ? 0 : 1, wait_ms, nullptr);
     if (client.revents == 0) continue;
     if (course.taker.is_abandoned()) return {Transfer::End::abandoned, ""};

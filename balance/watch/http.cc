@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <string_view>
 #include <utility>
 
@@ -77,8 +76,6 @@ std::string resolve_entry(const HttpQuestion& question) {
   }
   return line;
 }
-
-long milliseconds(base::Seconds time) { return std::max(1L, std::lround(time.count() * 1000)); }
 
 ProbeFailure failure_of(CURLcode code, const Slot& slot) {
   long system_error = 0;
@@ -170,7 +167,7 @@ base::Status HttpClient::start(std::size_t index, const HttpQuestion& question) 
   Url server = question.server;
   server.path.clear();
   curl_easy_setopt(easy, CURLOPT_URL, (to_text(server) + question.target).c_str());
-  curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, milliseconds(question.timeout));
+  curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, long{base::milliseconds(question.timeout, 1)});
   // libcurl keeps the entry for all handles until another one replaces it.
   if (std::string resolve = resolve_entry(question); resolve != slot.resolve) {
     curl_easy_setopt(easy, CURLOPT_RESOLVE, nullptr);

@@ -5,12 +5,20 @@
 // Floor 1.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 
 namespace base {
 
 using Seconds = std::chrono::duration<double>;
 using Instant = std::chrono::time_point<std::chrono::steady_clock, Seconds>;
+
+// As poll(2) and libcurl want it: rounded up, `least` (0 or more) to 2^31 - 1.
+inline int milliseconds(Seconds duration, int least = 0) {
+  constexpr double kMost = 2147483647;
+  return static_cast<int>(std::ceil(std::clamp(duration.count() * 1e3, static_cast<double>(least), kMost)));
+}
 
 // An instant before every other: "never".
 inline constexpr Instant kNever = Instant{Seconds{-1e9}};

@@ -4,6 +4,7 @@
 sockets that accept, since a redirect needs no more of them. BUILD names the build folder."""
 
 import contextlib
+import fcntl
 import http.server
 import json
 import os
@@ -12,8 +13,10 @@ import resource
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
+import termios
 import threading
 import time
 import unittest
@@ -419,6 +422,31 @@ class Served(GatewayCase):
             connection.send(b"".join(fastcgi.request(**how) for how in asked))
             answers = [fastcgi.head(connection.answer())["Status"] for _ in asked]
         self.assertEqual(answers, ["302 Found", "307 Temporary Redirect", "302 Found", "302 Found"])
+
+    def test_a_peer_that_takes_no_answers_holds_nobody_up(self):
+        _, where = self.serve()
+        whole = fastcgi.request(query=MAP)
+
+        def is_read(connection, seconds=1.0):
+            end = time.monotonic() + seconds
+            while struct.unpack("i", fcntl.ioctl(connection.socket, termios.TIOCOUTQ, bytes(4)))[0] > 0:
+                if time.monotonic() > end:
+                    return False
+                time.sleep(0.0005)
+            return True
+
+        for one_at_a_time in (True, False):
+            with self.subTest(one_at_a_time=one_at_a_time), fastcgi.Connection(where, timeout=1) as deaf:
+                sent = 0
+                with contextlib.suppress(TimeoutError):
+                    while sent < 2000 and (not one_at_a_time or is_read(deaf)):
+                        deaf.send(whole)
+                        sent += 1
+                self.assertLess(sent, 2000)
+                asked = time.monotonic()
+                with fastcgi.Connection(where) as connection:
+                    self.assert_redirected(connection.ask(query=MAP))
+                self.assertLess(time.monotonic() - asked, 0.5)
 
     def test_a_long_query_passes(self):
         _, where = self.serve()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "balance/front/crew.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -10,6 +11,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -28,14 +30,18 @@ using base::Seconds;
 
 constexpr Seconds kLong{20};  // never reached unless something is broken
 
-// Echoes each byte of a connection, one request a byte, keeping the connection as a web server would.
-void echo(Fd connection, Crew::Seat& seat) {
+using Then = Crew::Then;
+
+// Echoes a byte, which is a request, and keeps the connection as a web server would. Of 'w' it waits first.
+Then echo(int connection, Crew::Seat& seat) {
   char byte = 0;
-  while (seat.await_request(connection.get(), std::span(&byte, 1)) == 1) {
-    if (read(connection.get(), &byte, 1) != 1 || write(connection.get(), &byte, 1) != 1) return;
-    seat.answered();
-  }
+  const ssize_t got = recv(connection, &byte, 1, MSG_DONTWAIT);
+  if (got < 0 && errno == EAGAIN) return Then::nothing;
+  if (byte == 'w') seat.about_to_wait();
+  return got == 1 && write(connection, &byte, 1) == 1 ? Then::next : Then::close;
 }
+
+bool admit_all(int) { return true; }
 
 class Crewed : public testing::Test {
  protected:
@@ -60,6 +66,13 @@ class Crewed : public testing::Test {
     setsockopt(client.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     return client;
   }
+  std::unique_ptr<Crew> crew(Crew::Limits limits, Crew::Serve serve = echo, Crew::Admit admit = admit_all) const {
+    base::Result<Connections> connections = Connections::at(listener_.get());
+    EXPECT_TRUE(connections) << connections.error().what;
+    auto made = std::make_unique<Crew>(*std::move(connections), listener_.get(), limits, std::move(admit), serve);
+    EXPECT_TRUE(made->start());
+    return made;
+  }
   // 'x' for a served request, '.' for a closed connection, '?' for neither within a long time.
   static char served(const Fd& client) {
     char byte = 'x';
@@ -73,8 +86,7 @@ class Crewed : public testing::Test {
 };
 
 TEST_F(Crewed, ServesEveryOneOfManyKeptConnections) {
-  Crew crew(listener_.get(), Crew::Limits{64, 4}, echo);
-  ASSERT_TRUE(crew.start());
+  const auto crew = this->crew({64, 4});
   std::vector<Fd> clients;
   std::string answers;
   for (int i = 0; i < 40; ++i) {
@@ -83,86 +95,155 @@ TEST_F(Crewed, ServesEveryOneOfManyKeptConnections) {
   }
   for (const Fd& client : clients) answers += served(client);
   EXPECT_EQ(answers, std::string(80, 'x'));
-  EXPECT_TRUE(crew.finish(kLong));
+  EXPECT_TRUE(crew->finish(kLong));
 }
 
-TEST_F(Crewed, AtItsLimitKeepsFewerConnectionsThanItHasThreads) {
-  Crew crew(listener_.get(), Crew::Limits{3, 1}, echo);
-  ASSERT_TRUE(crew.start());
+TEST_F(Crewed, AtItsLimitTheLongestIdleMakeRoomForOthers) {
+  const auto crew = this->crew({3, 1});
   std::vector<Fd> clients;
-  std::string first, second, third;
+  std::string first, second;
   for (int i = 0; i < 10; ++i) {
     clients.push_back(connected());
     first += served(clients.back());
   }
-  for (const Fd& client : clients) second += served(client);  // one that is asked to yield may still be served here
-  for (const Fd& client : clients) third += served(client);
+  for (const Fd& client : clients) second += served(client);
   EXPECT_EQ(first, std::string(10, 'x'));
-  EXPECT_GE(std::count(third.begin(), third.end(), '.'), 8) << second << " " << third;
-  EXPECT_TRUE(crew.finish(kLong));
+  EXPECT_EQ(second, ".......xxx");
+  EXPECT_TRUE(crew->finish(kLong));
+}
+
+TEST_F(Crewed, AConnectionThatIsNotAdmittedIsClosed) {
+  const auto crew = this->crew({8, 2}, echo, [](int) { return false; });
+  char byte = 0;
+  EXPECT_EQ(read(connected().get(), &byte, 1), 0);
+  EXPECT_TRUE(crew->finish(kLong));
+}
+
+TEST_F(Crewed, RequestsThatWaitKeepNobodyOut) {
+  std::atomic<bool> may_go{false};
+  const auto crew = this->crew({64, 2}, [&](int connection, Crew::Seat& seat) {
+    const Then then = echo(connection, seat);
+    char byte = 0;
+    if (then == Then::next && recv(connection, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1) {
+      seat.about_to_wait();
+      may_go.wait(false);
+    }
+    return then;
+  });
+  std::vector<Fd> waiting;
+  for (int i = 0; i < 20; ++i) {
+    waiting.push_back(connected());
+    EXPECT_EQ(send(waiting.back().get(), "xy", 2, MSG_NOSIGNAL), 2);
+    char byte = 0;
+    EXPECT_EQ(read(waiting.back().get(), &byte, 1), 1);
+  }
+  std::string answers;
+  for (int i = 0; i < 20; ++i) answers += served(connected());
+  EXPECT_EQ(answers, std::string(20, 'x'));
+  may_go = true;
+  may_go.notify_all();
+  for (const Fd& client : waiting) {
+    char byte = 0;
+    EXPECT_EQ(read(client.get(), &byte, 1), 1);
+    EXPECT_EQ(byte, 'y');
+  }
+  EXPECT_TRUE(crew->finish(kLong));
+}
+
+TEST_F(Crewed, WhereAllMayLeadAllAreServedTheSame) {
+  Crew::Limits limits{64, 4};
+  limits.leaders = 4;
+  const auto crew = this->crew(limits);
+  std::vector<Fd> clients;
+  std::string answers;
+  for (int i = 0; i < 30; ++i) clients.push_back(connected());
+  for (int round = 0; round < 3; ++round) {
+    for (const Fd& client : clients) EXPECT_EQ(send(client.get(), "w", 1, MSG_NOSIGNAL), 1);
+    for (const Fd& client : clients) {
+      char byte = '?';
+      EXPECT_EQ(read(client.get(), &byte, 1), 1);
+      answers += byte;
+    }
+  }
+  EXPECT_EQ(answers, std::string(90, 'w'));
+  EXPECT_TRUE(crew->finish(kLong));
+}
+
+TEST_F(Crewed, AConnectionThatLingersIsClosedOnceTheOtherSideHas) {
+  std::atomic<int> open{-1};
+  const auto crew = this->crew({8, 2}, [&](int connection, Crew::Seat&) {
+    char byte = 0;
+    if (recv(connection, &byte, 1, MSG_DONTWAIT) != 1) return Then::nothing;
+    open = connection;
+    return Then::linger;
+  });
+  Fd client = connected();
+  EXPECT_EQ(served(client), '.');  // its end, and the bytes that still come are taken
+  EXPECT_EQ(send(client.get(), "more", 4, MSG_NOSIGNAL), 4);
+  client.close();
+  const base::Instant deadline = base::now() + kLong;
+  while (fcntl(open, F_GETFD) >= 0 && base::now() < deadline) usleep(1000);
+  EXPECT_LT(fcntl(open, F_GETFD), 0);
+  EXPECT_TRUE(crew->finish(kLong));
 }
 
 TEST_F(Crewed, ANewConnectionIsNotClosedForOthersBeforeItsRequest) {
-  Crew crew(listener_.get(), Crew::Limits{2, 1}, echo);
-  ASSERT_TRUE(crew.start());
+  const auto crew = this->crew({2, 1});
   const Fd early = connected();
   const Fd other = connected();
   EXPECT_EQ(served(other), 'x');
   const Fd late = connected();
   EXPECT_EQ(served(late), 'x');
   EXPECT_EQ(served(early), 'x');
-  EXPECT_TRUE(crew.finish(kLong));
+  EXPECT_TRUE(crew->finish(kLong));
 }
 
 TEST_F(Crewed, ANewConnectionThatSendsNothingIsClosedInTime) {
-  Crew crew(listener_.get(), Crew::Limits{2, 1, Seconds{0.01}}, echo);
-  ASSERT_TRUE(crew.start());
+  const auto crew = this->crew({2, 1, Seconds{0.01}});
   const Fd silent = connected();
   char byte = 0;
   EXPECT_EQ(read(silent.get(), &byte, 1), 0);
-  EXPECT_TRUE(crew.finish(kLong));
+  EXPECT_TRUE(crew->finish(kLong));
 }
 
 TEST_F(Crewed, ManyMoreClientsThanThreadsAreAllServed) {
-  Crew crew(listener_.get(), Crew::Limits{3, 2}, echo);
-  ASSERT_TRUE(crew.start());
+  const auto crew = this->crew({3, 2});
   std::vector<Fd> clients;
   std::string answers;
   for (int i = 0; i < 30; ++i) clients.push_back(connected());
   for (const Fd& client : clients) answers += served(client);
   EXPECT_EQ(answers, std::string(30, 'x'));
-  EXPECT_TRUE(crew.finish(kLong));
+  EXPECT_TRUE(crew->finish(kLong));
 }
 
 TEST_F(Crewed, NewConnectionsThatSendNothingDoNotKeepOthersOut) {
-  Crew crew(listener_.get(), Crew::Limits{3, 1}, echo);
-  ASSERT_TRUE(crew.start());
+  const auto crew = this->crew({3, 1});
   std::vector<Fd> silent;
   for (int i = 0; i < 6; ++i) silent.push_back(connected());
   EXPECT_EQ(served(connected()), 'x');
-  EXPECT_TRUE(crew.finish(kLong));
+  EXPECT_TRUE(crew->finish(kLong));
 }
 
 // Answers 'x' to a request of a hundred bytes, '-' to one that is given up.
-void serve_hundred(Fd connection, Crew::Seat& seat) {
+Then serve_hundred(int connection, Crew::Seat& seat) {
   std::array<char, 100> bytes{};
-  if (seat.await_request(connection.get(), bytes) <= 0) return;
+  if (recv(connection, bytes.data(), 1, MSG_PEEK | MSG_DONTWAIT) != 1) return Then::nothing;
   Arrival arrival{base::now(), base::now()};
   char answer = 'x';
   for (std::size_t got = 0; got < bytes.size();) {
-    const ssize_t more = seat.receive(connection.get(), std::span(bytes).subspan(got), arrival);
+    const ssize_t more = seat.receive(connection, std::span(bytes).subspan(got), arrival);
     if (more <= 0) {
       answer = '-';
       break;
     }
     got += static_cast<std::size_t>(more);
   }
-  send(connection.get(), &answer, 1, MSG_NOSIGNAL);
+  send(connection, &answer, 1, MSG_NOSIGNAL);
+  return Then::close;
 }
 
 TEST_F(Crewed, RequestsThatAreNeverWholeDoNotKeepOthersOut) {
-  Crew crew(listener_.get(), Crew::Limits{3, 1}, serve_hundred);
-  ASSERT_TRUE(crew.start());
+  const auto crew = this->crew({3, 1}, serve_hundred);
   std::vector<Fd> begun;
   for (int i = 0; i < 3; ++i) {
     begun.push_back(connected());
@@ -173,43 +254,45 @@ TEST_F(Crewed, RequestsThatAreNeverWholeDoNotKeepOthersOut) {
   ASSERT_EQ(send(client.get(), request.data(), request.size(), MSG_NOSIGNAL), 99);
   EXPECT_EQ(served(client), 'x');
   begun.clear();
-  EXPECT_TRUE(crew.finish(kLong));
+  EXPECT_TRUE(crew->finish(kLong));
 }
 
 TEST_F(Crewed, FinishesAtOnceWhenNobodyAsks) {
-  Crew crew(listener_.get(), Crew::Limits{8, 2}, echo);
-  ASSERT_TRUE(crew.start());
+  const auto crew = this->crew({8, 2});
   const Fd idle = connected();
   EXPECT_EQ(served(idle), 'x');
   const Fd silent = connected();
-  EXPECT_TRUE(crew.finish(kLong));
+  EXPECT_TRUE(crew->finish(kLong));
   EXPECT_EQ(served(idle), '.');
 }
 
 TEST_F(Crewed, FinishesTheRequestThatIsUnderWay) {
   std::atomic<bool> may_go{false};
-  Crew crew(listener_.get(), Crew::Limits{8, 2}, [&](Fd connection, Crew::Seat& seat) {
+  const auto crew = this->crew({8, 2}, [&](int connection, Crew::Seat& seat) {
     char byte = 0;
-    if (seat.await_request(connection.get(), std::span(&byte, 1)) != 1 || read(connection.get(), &byte, 1) != 1) return;
+    if (recv(connection, &byte, 1, MSG_DONTWAIT) != 1) return Then::nothing;
+    seat.about_to_wait();
     byte = 'b';
-    EXPECT_EQ(write(connection.get(), &byte, 1), 1);
+    EXPECT_EQ(write(connection, &byte, 1), 1);
     may_go.wait(false);
-    EXPECT_EQ(write(connection.get(), &byte, 1), 1);
+    EXPECT_EQ(write(connection, &byte, 1), 1);
+    return Then::next;
   });
-  ASSERT_TRUE(crew.start());
   const Fd client = connected();
   EXPECT_EQ(served(client), 'b');
-  EXPECT_FALSE(crew.finish(Seconds{0.01}));
+  EXPECT_FALSE(crew->finish(Seconds{0.01}));
   may_go = true;
   may_go.notify_all();
-  EXPECT_TRUE(crew.finish(kLong));
+  EXPECT_TRUE(crew->finish(kLong));
   char byte = 0;
   EXPECT_EQ(read(client.get(), &byte, 1), 1);
 }
 
 TEST_F(Crewed, TellsOfABrokenListeningSocket) {
   Fd broken(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));  // never listens: accept says EINVAL
-  Crew crew(broken.get(), Crew::Limits{8, 2}, echo);
+  base::Result<Connections> connections = Connections::at(broken.get());
+  ASSERT_TRUE(connections) << connections.error().what;
+  Crew crew(*std::move(connections), broken.get(), Crew::Limits{8, 2}, admit_all, echo);
   ASSERT_TRUE(crew.start());
   sigset_t term;
   sigemptyset(&term);
