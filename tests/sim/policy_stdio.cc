@@ -95,8 +95,8 @@ class Pool {
   std::size_t choose(Instant now) {
     beat(now);
     Snapshot snapshot = empty_snapshot(config_, pool_, virtual_time_, now);
-    const Field field{config_.hosts.size(), pool_.greatest_capacity, std::nullopt,
-                      config_.mode == Mode::relay ? kDrawnForRelay : kDrawn};
+    const Field field{
+        config_.hosts.size(), pool_.greatest_capacity, {}, config_.mode == Mode::relay ? kDrawnForRelay : kDrawn};
     snapshot.candidates = gather(field, draw_, [&](std::size_t i) { return std::optional(read(i, now)); });
     const Choice choice = config_.mode == Mode::relay ? relay_predict(snapshot, Draw{draw_.next()}) : predict(snapshot);
     if (choice.hosts.empty()) return draw_.below(config_.hosts.size());  // the protocol knows no refusal
