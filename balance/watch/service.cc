@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "balance/table/used_config.h"
+#include "balance/watch/log_lines.h"
 #include "balance/watch/notify.h"
 #include "loadprobe/base/clock.h"
 #include "loadprobe/base/log.h"
@@ -43,23 +44,6 @@ void raise_descriptor_limit(std::size_t hosts) {
   if (limit.rlim_cur < wanted) {
     base::log(Level::warning, "few descriptors",
               {{"limit", std::to_string(limit.rlim_cur)}, {"wanted", std::to_string(wanted)}});
-  }
-}
-
-void log_faults(const base::Error& faults) {
-  for (const std::string_view fault : base::split(faults.what, '\n')) {
-    base::log(Level::error, "configuration refused, the old one stays", {{"cause", std::string(fault)}});
-  }
-}
-
-void log_notices(const std::vector<Notice>& notices) {
-  for (const Notice& notice : notices) {
-    const Level level = notice.weight == Notice::Weight::bad ? Level::warning : Level::info;
-    if (notice.host.empty()) {
-      base::log(level, notice.what, {{"cause", notice.cause}});
-    } else {
-      base::log(level, notice.what, {{"host", notice.host}, {"cause", notice.cause}});
-    }
   }
 }
 
@@ -180,19 +164,6 @@ std::optional<SetByHand> Service::kept_by_hand(const Config& config) const {
   return set_by_hand_of(kept->text, config, base::wall_time() - base::now().time_since_epoch());
 }
 
-// The table tells at once what was set by hand, but not why; the file was written before.
-void Service::add_reasons(std::vector<Notice>& notices) const {
-  if (std::ranges::none_of(notices, &Notice::is_by_hand)) return;
-  const base::Result<Kept> kept = read_kept(hand_files(watcher_->config(), files_));
-  if (!kept) return;
-  for (Notice& notice : notices) {
-    const auto entry = std::ranges::find(kept->text.entries, notice.host, &HandEntry::host);
-    if (!notice.is_by_hand || entry == kept->text.entries.end()) continue;
-    if (entry->until && entry->duty != Duty::serving) notice.cause += ", until " + utc_text(*entry->until);
-    if (!entry->reason.empty()) notice.cause += ": " + entry->reason;
-  }
-}
-
 void Service::look_at_hand(Look look) {
   const Config& config = watcher_->config();
   const HandFiles files = hand_files(config, files_);
@@ -206,18 +177,7 @@ void Service::look_at_hand(Look look) {
   hand_mark_ = mark;
   wall_ahead_ = wall_ahead;
   if (!is_news) return;
-  for (const std::string& fault : kept->text.faults) {
-    base::log(Level::warning, "set by hand, but not understood", {{"cause", fault}});
-  }
-  const std::vector<std::string> names = strangers(kept->text, config);
-  for (std::size_t i = 0; i < std::min(names.size(), kMostNamed); ++i) {
-    base::log(Level::warning, "set by hand, but no host of the configuration",
-              {{"host", names[i]}, {"file", kept->path}});
-  }
-  if (names.size() > kMostNamed) {
-    base::log(Level::warning, "set by hand, but no hosts of the configuration",
-              {{"more", std::to_string(names.size() - kMostNamed)}, {"file", kept->path}});
-  }
+  log_troubles(*kept, config);
 }
 
 base::Status Service::begin_watching() {
@@ -247,7 +207,7 @@ Service::Next Service::watch() {
   while (true) {
     const Instant now = base::now();
     std::vector<Notice> notices = watcher_->turn(now);
-    add_reasons(notices);
+    add_reasons(notices, hand_files(watcher_->config(), files_));
     log_notices(notices);
     if (now - looked_ >= kLookInterval) {
       looked_ = now;

@@ -69,7 +69,6 @@ class Service {
   void look_at_table();
   enum class Look : std::uint8_t { if_changed, now };
   void look_at_hand(Look look);
-  void add_reasons(std::vector<Notice>& notices) const;
   std::optional<SetByHand> kept_by_hand(const Config& config) const;
   // Keeps the copy of the configuration that is watched by, and makes it anew where it was taken away.
   void keep_used();
