@@ -2,14 +2,16 @@
 """The ground of the other tests and the demo: real hosts that draw, log, die, return and leave nothing behind."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 import unittest
+import unittest.mock
 
-from lib import client, fleet, processes
-from lib.case import MAP
+from lib import cgroups, client, fleet, processes
+from lib.case import MAP, require_programs
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -79,6 +81,34 @@ with processes.Scene("left") as scene:
         raise RuntimeError("something went wrong")
     time.sleep(60)
 """
+
+
+class WithoutControlGroups(unittest.TestCase):
+    """As in a container that may make none."""
+
+    def test_each_host_tells_the_load_of_its_own_mapserv(self):
+        require_programs("loadprobe")
+        with processes.Scene("tree") as scene:
+            with unittest.mock.patch.object(cgroups, "shares", side_effect=cgroups.Unavailable("none here")):
+                hosts = fleet.Fleet(scene, 2, cores=0.3).start().hosts
+            for host in hosts:  # every mapserv has started by then
+                self.assertEqual(client.ask(host.address, host.fleet.port, MAP).status, 200)
+            used = {host: mapserv_seconds(host) for host in hosts}
+            busy, idle = hosts
+            for _ in range(20):
+                client.ask(busy.address, busy.fleet.port, MAP)
+            self.assertGreater(mapserv_seconds(busy) - used[busy], 0.02)
+            self.assertEqual(mapserv_seconds(idle), used[idle])
+            busy.kill()
+            busy.start()
+            self.assertEqual(client.ask(busy.address, busy.fleet.port, MAP).status, 200)
+
+
+def mapserv_seconds(host):
+    """CPU seconds that the host's loadprobe tells of, once its sample is younger than all that was asked before."""
+    time.sleep(0.15)
+    report = client.ask(host.address, host.fleet.probe_port, "/metrics").body.decode()
+    return float(re.search(r'^node_cpu_seconds_total\{cpu="all",mode="busy"\} (\S+)$', report, re.M)[1])
 
 
 class NothingIsLeft(unittest.TestCase):

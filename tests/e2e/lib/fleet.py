@@ -17,12 +17,17 @@ def program(name):
     return os.path.join(PROGRAMS, name)
 
 
-class MapServer:
-    """Several FastCGI mapserv on one UNIX socket. mapserv 8.0 ignores SIGTERM while idle, so they are killed."""
+# Their parent, as spawn-fcgi's would be: its id stands in a file ($0), and $1 workers descend from it.
+FAMILY = 'echo $$ >"$0"; exec 3<&0; i=0; while [ $i -lt "$1" ]; do mapserv <&3 3<&- & i=$((i + 1)); done; wait'
 
-    def __init__(self, scene, name, environment, workers, cgroup):
+
+class MapServer:
+    """Several FastCGI mapserv on one UNIX socket. mapserv 8.0 ignores SIGTERM while idle, so they are killed. With a
+    `pid_file` they descend from one process, whose id stands there; `processes` is that one then."""
+
+    def __init__(self, scene, name, environment, workers, cgroup, pid_file=None):
         self.scene, self.name, self.environment = scene, name, environment
-        self.workers, self.cgroup = workers, cgroup
+        self.workers, self.cgroup, self.pid_file = workers, cgroup, pid_file
         self.socket = scene.path(name, "mapserv.sock")
         self.processes = []
 
@@ -34,12 +39,17 @@ class MapServer:
             listener.bind(self.socket)
             os.chmod(self.socket, 0o666)
             listener.listen(128)
-            self.processes = [
-                self.scene.start(
-                    f"{self.name}/mapserv", ["mapserv"], env=self.environment, cgroup=self.cgroup, stdin=listener
-                )
-                for _ in range(self.workers)
-            ]
+            how = {"env": self.environment, "cgroup": self.cgroup, "stdin": listener}
+            if not self.pid_file:
+                self.processes = [
+                    self.scene.start(f"{self.name}/mapserv", ["mapserv"], **how) for _ in range(self.workers)
+                ]
+                return
+            family = ["sh", "-c", FAMILY, self.pid_file, str(self.workers)]
+            self.processes = [self.scene.start(f"{self.name}/mapserv", family, **how)]
+        self.processes[0].wait_for(
+            lambda: len(processes.children(self.processes[0].pid)) == self.workers, 5, f"{self.name}'s mapserv"
+        )
 
 
 class Host:
@@ -51,7 +61,9 @@ class Host:
         self.cgroup = fleet.shares.group(name, fleet.cores) if fleet.shares else None
         self.folder = scene.path(name)
         environment = world.lay_out(scene.path(name, "data"), fleet.forms_lead_to, fleet.onlineresource)
-        self.mapserver = MapServer(scene, name, environment, fleet.workers, self.cgroup)
+        # Without a share of its own a host's load can still be told from that of the others beside it.
+        pid_file = scene.path(name, "mapserv.pid") if fleet.no_shares else None
+        self.mapserver = MapServer(scene, name, environment, fleet.workers, self.cgroup, pid_file)
         routes = {fleet.script: webservers.FastCgi(self.mapserver.socket)}
         if fleet.script != "/cgi-bin/mapserv":
             routes["/cgi-bin/mapserv"] = webservers.FastCgi(scene.path(name, "balance.sock"))
@@ -71,6 +83,8 @@ class Host:
         )
         self.drain_file = scene.path(name, "drain")
         scope = f"scope = cgroup:{self.cgroup.path}\n" if self.cgroup else ""
+        if pid_file:
+            scope = f"scope = tree:{pid_file}\n"
         self.probe_configuration = scene.write(
             f"{name}/loadprobe.conf",
             f"listen = {address}:{fleet.probe_port}\nallow = 127.0.0.0/8\ndrain-file = {self.drain_file}\n"
