@@ -47,8 +47,8 @@ class Story:
     phases: list = field(default_factory=list)
     jobs: list = field(default_factory=list)
     deaths: list = field(default_factory=list)
-    # A CPU share for each host. Without it each tells the load of the whole machine: a batch job slows all of them, and
-    # the one that returns seems no less busy than the others.
+    # A CPU share for each host. Without it a batch job slows all of them, and the one that returns gets no more of the
+    # CPU than the others.
     has_shares: bool = True
 
 

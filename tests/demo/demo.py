@@ -51,8 +51,8 @@ class Demo:
             forms_lead_to="" if everywhere else f"http://127.0.0.1:{port}",
         )
         self.hosts = self.fleet.hosts
-        # Without shares each host tells the load of the whole machine, from which nothing can be learned of its speed:
-        # unlike weights say that it should not be.
+        # Without shares what slows one host slows all of them, and nothing can be learned of their speed: unlike weights
+        # say that it should not be.
         options = {} if self.fleet.shares else {self.hosts[0].name: "weight=1.01"}
         if everywhere:
             self.balancers = [
@@ -86,7 +86,7 @@ class Demo:
         print(
             f"each host has {self.fleet.cores:.2f} of a core and {self.fleet.workers} FastCGI mapserv"
             if shares
-            else f"no CPU share for each host here ({self.fleet.no_shares}): all tell the load of the whole machine",
+            else f"no CPU share for each host here ({self.fleet.no_shares}): each tells the load of its own mapserv",
             flush=True,
         )
         self.check_page()
