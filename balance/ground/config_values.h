@@ -42,6 +42,7 @@ std::string read_choice(std::string_view value, const std::array<Named<T>, N>& c
     return "";
   }
   std::vector<std::string_view> names;
+  names.reserve(N);
   for (const Named<T>& choice : choices) names.push_back(choice.name);
   return is_none_of(value, names);
 }

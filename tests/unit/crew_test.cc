@@ -66,7 +66,8 @@ class Crewed : public testing::Test {
     setsockopt(client.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     return client;
   }
-  std::unique_ptr<Crew> crew(Crew::Limits limits, Crew::Serve serve = echo, Crew::Admit admit = admit_all) const {
+  std::unique_ptr<Crew> crew(Crew::Limits limits, const Crew::Serve& serve = echo,
+                             Crew::Admit admit = admit_all) const {
     base::Result<Connections> connections = Connections::at(listener_.get());
     EXPECT_TRUE(connections) << connections.error().what;
     auto made = std::make_unique<Crew>(*std::move(connections), listener_.get(), limits, std::move(admit), serve);
@@ -156,6 +157,7 @@ TEST_F(Crewed, WhereAllMayLeadAllAreServedTheSame) {
   const auto crew = this->crew(limits);
   std::vector<Fd> clients;
   std::string answers;
+  clients.reserve(30);
   for (int i = 0; i < 30; ++i) clients.push_back(connected());
   for (int round = 0; round < 3; ++round) {
     for (const Fd& client : clients) EXPECT_EQ(send(client.get(), "w", 1, MSG_NOSIGNAL), 1);
@@ -210,6 +212,7 @@ TEST_F(Crewed, ManyMoreClientsThanThreadsAreAllServed) {
   const auto crew = this->crew({3, 2});
   std::vector<Fd> clients;
   std::string answers;
+  clients.reserve(30);
   for (int i = 0; i < 30; ++i) clients.push_back(connected());
   for (const Fd& client : clients) answers += served(client);
   EXPECT_EQ(answers, std::string(30, 'x'));
@@ -219,6 +222,7 @@ TEST_F(Crewed, ManyMoreClientsThanThreadsAreAllServed) {
 TEST_F(Crewed, NewConnectionsThatSendNothingDoNotKeepOthersOut) {
   const auto crew = this->crew({3, 1});
   std::vector<Fd> silent;
+  silent.reserve(6);
   for (int i = 0; i < 6; ++i) silent.push_back(connected());
   EXPECT_EQ(served(connected()), 'x');
   EXPECT_TRUE(crew->finish(kLong));
