@@ -180,11 +180,11 @@ class Faults(unittest.TestCase):
         """The fault has just begun: requests while it is found out, its cause, requests after."""
         meanwhile = self.ask_in_turns(1)
         self.await_state("ill", lambda host: host["tier"] in tiers and cause in host["cause"])
+        # Of one whose answer has no end now the length is the cause, now the time.
+        self.assertRegex(self.faulty.control("status").stdout, rf"(?m)^ill .*{re.escape(cause)}")
         after = self.ask_in_turns(0.7)
         self.assert_unaffected(meanwhile + after)
         self.assert_avoided(after, "ill")
-        # Of one whose answer has no end now the length is the cause, now the time.
-        self.assertRegex(self.faulty.control("status").stdout, rf"(?m)^ill .*{re.escape(cause)}")
         return meanwhile
 
     def test_a_host_that_refuses(self):
