@@ -341,7 +341,8 @@ class Faults(unittest.TestCase):
     def test_a_state_folder_that_is_deleted_comes_back(self):
         deleted, clients = self.other("deleted", self.scene.path("deleted-state"))
         case.wait_until_usable(deleted, 4)
-        shutil.rmtree(deleted.state_dir)
+        os.rename(deleted.state_dir, f"{deleted.state_dir}-away")  # or poolwatch writes while we delete
+        shutil.rmtree(f"{deleted.state_dir}-away")
         answers = self.ask_in_turns(1, clients)
         self.assert_unaffected(answers, clients)
         case.wait_until_usable(deleted, 4)
