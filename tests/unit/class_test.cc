@@ -7,12 +7,6 @@
 namespace balance {
 namespace {
 
-RawRequest with_method(std::string_view method, std::string_view query) {
-  RawRequest raw = get(query);
-  raw.method = method;
-  return raw;
-}
-
 void expect_all(Class wanted, std::initializer_list<std::string_view> queries) {
   for (const std::string_view query : queries) {
     const Request request = request_of(get(query));

@@ -4,7 +4,9 @@
 #include "balance/ctl/explain.h"
 #include "balance/ground/sticky.h"
 #include "balance/pool/decision.h"
+#include "tests/unit/requests.h"
 #include "tests/unit/scratch_dir.h"
+#include "tests/unit/tables.h"
 
 namespace balance {
 namespace {
@@ -13,30 +15,21 @@ constexpr Instant kNow{Seconds{1000}};
 constexpr Draw kDraw{1};
 
 Config pool(const std::string& more = "") {
-  base::Result<Config> config = parse_config("public-url = http://maps.example.org/cgi-bin/mapserv\n" + more +
-                                                 "host = pinchot http://pinchot.example.org:8080\n"
-                                                 "host = leopold http://leopold.example.org:8080\n"
-                                                 "host = audubon inside-only=http://10.0.0.15:8080\n",
-                                             "/balance.conf");
-  EXPECT_TRUE(config) << (config ? "" : config.error().what);
-  return *std::move(config);
+  return config_of("public-url = http://maps.example.org/cgi-bin/mapserv\n" + more,
+                   "host = pinchot http://pinchot.example.org:8080\n"
+                   "host = leopold http://leopold.example.org:8080\n"
+                   "host = audubon inside-only=http://10.0.0.15:8080\n");
 }
 
 // pinchot has four requests in progress, leopold one; both have four cores and no work of their own.
 Table table_at(const std::string& path, const Config& config) {
-  base::Result<Table> table =
-      Table::create(path, {.fingerprint = config.fingerprint, .hosts = config.hosts.size(), .boot_id = "boot"});
-  EXPECT_TRUE(table) << (table ? "" : table.error().what);
-  Standing up;
-  up.health = Health::up;
-  up.reported = kNow;
-  up.cores = 4;
-  for (std::size_t i = 0; i < 3; ++i) table->publish(i, up);
-  table->publish(PoolStanding{.beat = kNow, .started = kNow - Seconds{60}, .greatest_capacity = 4});
-  table->set_prediction(0, {.requests = 4, .at = kNow});
-  table->set_prediction(1, {.requests = 1, .at = kNow});
-  table->set_prediction(2, {.requests = 6, .at = kNow});
-  return *std::move(table);
+  Table table = make_table(path, config);
+  for (std::size_t i = 0; i < 3; ++i) table.publish(i, healthy(kNow));
+  table.publish(PoolStanding{.beat = kNow, .started = kNow - Seconds{60}, .greatest_capacity = 4});
+  table.set_prediction(0, {.requests = 4, .at = kNow});
+  table.set_prediction(1, {.requests = 1, .at = kNow});
+  table.set_prediction(2, {.requests = 6, .at = kNow});
+  return table;
 }
 
 std::string told(const Inquiry& inquiry, const Config& config, const Table* table) {

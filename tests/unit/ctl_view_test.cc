@@ -5,7 +5,9 @@
 #include "balance/ctl/find_table.h"
 #include "balance/ctl/view.h"
 #include "balance/pool/decision.h"
+#include "tests/unit/requests.h"
 #include "tests/unit/scratch_dir.h"
+#include "tests/unit/tables.h"
 
 namespace balance {
 namespace {
@@ -13,37 +15,28 @@ namespace {
 constexpr Instant kNow{Seconds{1000}};
 
 Config two_hosts() {
-  base::Result<Config> config = parse_config(
-      "host = pinchot http://pinchot.example.org:8080\n"
-      "host = leopold http://leopold.example.org:8080 weight=2 cores=8\n",
-      "/etc/balance/balance.conf");
-  EXPECT_TRUE(config) << (config ? "" : config.error().what);
-  return *std::move(config);
-}
-
-TableShape shape_of(const Config& config) {
-  return TableShape{.fingerprint = config.fingerprint, .hosts = config.hosts.size(), .boot_id = "boot"};
+  Config config = config_of("",
+                            "host = pinchot http://pinchot.example.org:8080\n"
+                            "host = leopold http://leopold.example.org:8080 weight=2 cores=8\n");
+  config.file = "/etc/balance/balance.conf";
+  return config;
 }
 
 Table table_at(const std::string& path, const Config& config, Instant beat) {
-  base::Result<Table> table = Table::create(path, shape_of(config));
-  EXPECT_TRUE(table) << (table ? "" : table.error().what);
-  Standing up;
-  up.health = Health::up;
+  Table table = make_table(path, config);
+  Standing up = healthy(beat);
   up.web = WebPort::answers;
-  up.reported = beat;
-  up.cores = 4;
   up.running = 2;
-  table->publish(0, up);
+  table.publish(0, up);
   Standing down;
   down.health = Health::down;
   down.web = WebPort::refused;
   down.cause = "web port: connection refused";
-  table->publish(1, down);
-  table->publish(PoolStanding{.beat = beat, .started = beat - Seconds{60}, .share = 0.5});
-  for (int i = 0; i < 3; ++i) table->dispatch(0, beat, [](Prediction p) { return p; });
-  table->dispatch(1, beat, [](Prediction p) { return p; });
-  return *std::move(table);
+  table.publish(1, down);
+  table.publish(PoolStanding{.beat = beat, .started = beat - Seconds{60}, .share = 0.5});
+  for (int i = 0; i < 3; ++i) table.dispatch(0, beat, [](Prediction p) { return p; });
+  table.dispatch(1, beat, [](Prediction p) { return p; });
+  return table;
 }
 
 PoolView seen(const Config& config, const Table& table) {

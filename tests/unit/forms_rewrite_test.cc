@@ -2,12 +2,10 @@
 // Pages as administrators have them: what is rewritten is exactly a URL's beginning, and every other byte stays.
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
-
 #include "balance/forms/masking.h"
 #include "balance/forms/plan_text.h"
 #include "balance/forms/rewrite.h"
+#include "tests/unit/files.h"
 
 namespace balance::forms {
 namespace {
@@ -18,13 +16,7 @@ constexpr char kTo[] = "https://maps.example.org/cgi-bin/mapserv";
 
 Rules rules() { return Rules{kTo, default_scripts(), {}}; }
 
-std::string data(const std::string& name) {
-  std::ifstream file("tests/data/forms/" + name, std::ios::binary);
-  EXPECT_TRUE(file.good()) << name;
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+std::string data(const std::string& name) { return text_of("tests/data/forms/" + name); }
 
 Texts replaced(const std::string& page, const Plan& plan) {
   Texts texts;

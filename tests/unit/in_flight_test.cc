@@ -12,13 +12,13 @@
 #include <fstream>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "balance/table/layout.h"
 #include "tests/unit/scratch_dir.h"
+#include "tests/unit/tables.h"
 
 namespace balance {
 namespace {
@@ -32,9 +32,7 @@ class InFlightTest : public testing::Test {
   InFlightTest() : path_(folder_ / "t"), table_(make(1)) {}
   Table make(std::uint64_t fingerprint) {
     shape_ = TableShape{fingerprint, 3, "boot"};
-    base::Result<Table> made = Table::create(path_, shape_);
-    if (!made) throw std::runtime_error(made.error().what);
-    return *std::move(made);
+    return make_table(path_, shape_);
   }
   void use(InFlight& flights) { ASSERT_TRUE(flights.use(path_, shape_)); }
   // Other processes that hold the slots.

@@ -11,12 +11,6 @@ Plan plan_of(const RawRequest& raw, const std::string& lines, Relaying relaying 
   return plan_for(request_of(raw, config), config, relaying);
 }
 
-RawRequest with_method(std::string_view method) {
-  RawRequest raw = get("mode=map");
-  raw.method = method;
-  return raw;
-}
-
 RawRequest with_credentials() {
   RawRequest raw = get("mode=map");
   raw.authorization = "Basic eA==";

@@ -13,9 +13,10 @@
 
 namespace balance {
 
-// One host named pinchot behind the lines given.
-inline Config config_of(const std::string& lines = "",
-                        const std::string& hosts = "host = pinchot http://pinchot.example.org:8080\n") {
+inline constexpr const char* kOneHost = "host = pinchot http://pinchot.example.org:8080\n";
+
+// The hosts, and behind them the lines.
+inline Config config_of(const std::string& lines = "", const std::string& hosts = kOneHost) {
   base::Result<Config> config = parse_config(hosts + lines, "balance.conf");
   if (!config) {
     ADD_FAILURE() << config.error().what;
@@ -47,6 +48,19 @@ inline RawRequest get(std::string_view query) {
   raw.request_uri = "/cgi-bin/mapserv";
   raw.script_name = "/cgi-bin/mapserv";
   raw.host = "maps.example.org";
+  return raw;
+}
+
+inline RawRequest with_method(std::string_view method, std::string_view query = "mode=map") {
+  RawRequest raw = get(query);
+  raw.method = method;
+  return raw;
+}
+
+// A GET of the client with this address.
+inline RawRequest from(std::string_view address, std::string_view query = "mode=map") {
+  RawRequest raw = get(query);
+  raw.remote_addr = address;
   return raw;
 }
 

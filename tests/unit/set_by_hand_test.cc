@@ -13,6 +13,7 @@
 #include "loadprobe/base/clock.h"
 #include "loadprobe/base/file.h"
 #include "tests/unit/scratch_dir.h"
+#include "tests/unit/tables.h"
 
 namespace balance {
 namespace {
@@ -31,12 +32,7 @@ class HandFilesOnDisk : public testing::Test {
            "host = pinchot http://pinchot.example.org\nhost = leopold http://leopold.example.org weight=2\n"
            "host = darwin http://darwin.example.org\n";
   }
-  Table make_table() {
-    base::Result<Table> made =
-        Table::create(folder_ / "run/x.conf.table", TableShape{config_.fingerprint, config_.hosts.size(), "boot"});
-    EXPECT_TRUE(made);
-    return *std::move(made);
-  }
+  Table make_table() { return balance::make_table(folder_ / "run/x.conf.table", config_); }
   base::Result<HandChanged> change(const HandChange& change) { return change_by_hand(config_, roots_, "boot", change); }
   base::Result<HandChanged> set_weight(const std::string& host, double weight) {
     return change([&](std::vector<HandEntry>& entries, std::int64_t) {

@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "balance/front/decide.h"
+#include "tests/unit/requests.h"
 #include "tests/unit/scratch_dir.h"
+#include "tests/unit/tables.h"
 
 namespace balance {
 namespace {
@@ -21,7 +22,10 @@ constexpr double kService = 0.15;  // s, of one request
 class Pool {
  public:
   explicit Pool(const std::string& text, double cores = 4)
-      : config_(configured(text)), table_(make()), cores_(cores), ends_(config_.hosts.size()) {
+      : config_(config_of("", text)),
+        table_(make_table(folder_ / "test.table", config_)),
+        cores_(cores),
+        ends_(config_.hosts.size()) {
     report(Instant{Seconds{1000}});
   }
 
@@ -31,13 +35,7 @@ class Pool {
     const Instant now = now_ + Seconds{after};
     while (reported_ + Seconds{0.25} <= now) report(reported_ + Seconds{0.25});
     now_ = now;
-    RawRequest raw;
-    raw.method = "GET";
-    raw.query_string = query;
-    raw.script_name = raw.request_uri = "/cgi-bin/mapserv";
-    raw.server_name = "maps.example.org";
-    raw.remote_addr = client;
-    last_ = decide_and_dispatch(*parse_request(raw, config_), config_, &table_, now, draw_);
+    last_ = decide_and_dispatch(request_of(from(client, query), config_), config_, &table_, now, draw_);
     if (last_.host) ends_[*last_.host].push_back(now + Seconds{kService});
     return last_.host;
   }
@@ -59,17 +57,6 @@ class Pool {
   const Config& config() const { return config_; }
 
  private:
-  static Config configured(const std::string& text) {
-    base::Result<Config> config = parse_config(text, "test.conf");
-    if (!config) throw std::runtime_error(config.error().what);
-    return *std::move(config);
-  }
-  Table make() {
-    base::Result<Table> made =
-        Table::create(folder_ / "test.table", TableShape{config_.fingerprint, config_.hosts.size(), "boot"});
-    if (!made) throw std::runtime_error(made.error().what);
-    return *std::move(made);
-  }
   void report(Instant at) {
     PoolStanding pool;
     pool.beat = at;
@@ -78,9 +65,8 @@ class Pool {
     table_.publish(pool);
     for (std::size_t host = 0; host < config_.hosts.size(); ++host) {
       std::erase_if(ends_[host], [at](Instant end) { return end <= at; });
-      Standing standing;
+      Standing standing = healthy(at);
       standing.health = std::ranges::find(down_, host) != down_.end() ? Health::down : Health::up;
-      standing.reported = at;
       standing.cores = cores_;
       standing.mean_service_seconds = kService;
       if (up_since_.contains(host)) standing.up_since = up_since_[host];
