@@ -6,13 +6,6 @@
 namespace balance {
 namespace {
 
-// The fault that one line behind a good host line has, without the place.
-std::string fault_of(const std::string& line) {
-  const std::string what = faults_of(kOneHost + line + "\n");
-  const std::size_t place = what.find(": ");
-  return what.empty() ? "" : what.substr(place + 2);
-}
-
 TEST(ConfigFaults, ListsEveryFaultAtOnceInTheOrderOfTheFile) {
   EXPECT_EQ(
       faults_of("# a comment\n"

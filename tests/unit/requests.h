@@ -31,6 +31,13 @@ inline std::string faults_of(const std::string& text) {
   return config ? "" : config.error().what;
 }
 
+// The fault that one line behind a good host line has, without the place.
+inline std::string fault_of(const std::string& line) {
+  const std::string what = faults_of(kOneHost + line + "\n");
+  const std::size_t place = what.find(": ");
+  return what.empty() ? "" : what.substr(place + 2);
+}
+
 inline Request request_of(const RawRequest& raw, const Config& config = config_of()) {
   base::Result<Request> request = parse_request(raw, config);
   if (!request) {

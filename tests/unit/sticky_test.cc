@@ -5,7 +5,6 @@
 
 #include "balance/ground/relay_request.h"
 #include "balance/ground/relay_response.h"
-#include "balance/ground/siphash.h"
 #include "loadprobe/base/text.h"
 #include "tests/unit/requests.h"
 
@@ -29,17 +28,6 @@ std::optional<std::size_t> named(const std::string& header, const Config& config
   return request_of(raw, config).cookie_host;
 }
 
-// The vectors of the paper and its reference implementation: key 00 01 ... 0f, input 00 01 ... of so many bytes.
-TEST(Siphash, IsThatOfThePaper) {
-  constexpr SipKey kKey{0x0706050403020100U, 0x0f0e0d0c0b0a0908U};
-  std::string input;
-  for (char c = 0; c < 15; ++c) input.push_back(c);
-  EXPECT_EQ(siphash(kKey, ""), 0x726fdb47dd0e0e31U);
-  EXPECT_EQ(siphash(kKey, input.substr(0, 1)), 0x74f839c593dc67fdU);
-  EXPECT_EQ(siphash(kKey, input.substr(0, 8)), 0x93f5f5799a932462U);
-  EXPECT_EQ(siphash(kKey, input), 0xa129ca6149be45e5U);
-}
-
 TEST(StickyKeys, HaveTheirDefaults) {
   const Config config = config_of();
   EXPECT_EQ(config.sticky.kind, Sticky::none);
@@ -58,15 +46,12 @@ TEST(StickyKeys, AreRead) {
 }
 
 TEST(StickyKeys, SayWhatIsWrongAndKeepTheSecret) {
-  const auto fault = [](const std::string& line) {
-    return faults_of("host = pinchot http://pinchot.example.org\n" + line + "\n");
-  };
-  EXPECT_EQ(fault("sticky = clients"),
-            "balance.conf:2: sticky is 'clients'; wanted none, client, client-wild or "
+  EXPECT_EQ(fault_of("sticky = clients"),
+            "sticky is 'clients'; wanted none, client, client-wild or "
             "cookie; the nearest is 'client'");
-  EXPECT_EQ(fault("sticky-timeout = 0s"), "balance.conf:2: sticky-timeout is '0s'; wanted 1s to 1d");
-  EXPECT_EQ(fault("drain-sticky = yes"), "balance.conf:2: drain-sticky is 'yes'; wanted keep or move");
-  EXPECT_EQ(fault("sticky-key = xyzzy"), "balance.conf:2: sticky-key has 5 bytes; wanted 16 to 200");
+  EXPECT_EQ(fault_of("sticky-timeout = 0s"), "sticky-timeout is '0s'; wanted 1s to 1d");
+  EXPECT_EQ(fault_of("drain-sticky = yes"), "drain-sticky is 'yes'; wanted keep or move");
+  EXPECT_EQ(fault_of("sticky-key = xyzzy"), "sticky-key has 5 bytes; wanted 16 to 200");
 }
 
 TEST(StickyKeys, ThatAreOfNoUseAreWarnedOf) {
@@ -217,92 +202,6 @@ TEST(StickyCookie, NeverReachesAHostNorComesFromOne) {
   const Reply reply = relay_reply(head, config.hosts[0], config);
   ASSERT_FALSE(reply.headers.empty());
   EXPECT_EQ(reply.headers[0], (std::pair<std::string, std::string>("set-cookie", "other=1")));
-}
-
-TEST(LocalKey, NamesAHostAndAPath) {
-  const Config config = config_of("local = leopold /cgi-bin/mapserv.real\n", kHosts);
-  ASSERT_TRUE(config.local);
-  EXPECT_EQ(config.local->host, 1U);
-  EXPECT_EQ(config.local->path, "/cgi-bin/mapserv.real");
-}
-
-TEST(LocalKey, SaysWhatIsWrong) {
-  const auto fault = [](const std::string& lines) {
-    return faults_of("host = pinchot http://pinchot.example.org\n" + lines + "\n");
-  };
-  EXPECT_EQ(fault("local = pinchot"),
-            "balance.conf:2: local is 'pinchot'; wanted the name of a host and a path, such "
-            "as 'pinchot /cgi-bin/mapserv.real'");
-  EXPECT_EQ(fault("local = muir /cgi-bin/mapserv.real"),
-            "balance.conf:2: local is 'muir'; wanted the name of one of the hosts");
-  EXPECT_EQ(fault("local = pinchot mapserv").substr(0, 22), "balance.conf:2: local:");
-  EXPECT_EQ(fault("public-url = http://maps.example.org/cgi-bin/mapserv\nlocal = pinchot /cgi-bin/mapserv"),
-            "balance.conf:3: local: /cgi-bin/mapserv is the path of public-url, which is a loop; wanted where mapserv "
-            "itself is");
-}
-
-// A request of a CGI program of this web server.
-Request local_request(const RawRequest& raw, const Config& config) {
-  Request request = request_of(raw, config);
-  request.may_stay_here = redirects_locally(raw);
-  return request;
-}
-
-TEST(LocalRedirect, IsALocationAndNothingElse) {
-  const Config config = config_of("local = leopold /cgi-bin/mapserv.real\n", kHosts);
-  RawRequest raw = get("map=WORLD&mode=map");
-  raw.request_uri = "/cgi-bin/mapserv/a%20b?map=WORLD&mode=map";
-  raw.server_software = "Apache/2.4";
-  const Request request = local_request(raw, config);
-  const Plan plan = plan_for(request, config, Relaying::absent);
-  EXPECT_EQ(action_at(request, config.hosts[1], config, plan), Action::redirect_locally);
-  EXPECT_EQ(action_at(request, config.hosts[0], config, plan), Action::redirect_302);
-  EXPECT_EQ(to_cgi(local_redirect(request, config), Method::get),
-            "Location: /cgi-bin/mapserv.real/a%20b?map=WORLD&mode=map\r\n\r\n");
-}
-
-TEST(LocalRedirect, IsForServersAndMethodsThatCarryItOut) {
-  const auto does = [](std::string_view software, std::string_view method) {
-    RawRequest raw = get("mode=map");
-    raw.server_software = software;
-    raw.method = method;
-    return redirects_locally(raw);
-  };
-  EXPECT_TRUE(does("Apache/2.4.62 (Debian)", "GET"));
-  EXPECT_TRUE(does("Apache", "HEAD"));
-  EXPECT_TRUE(does("lighttpd/1.4.69", "GET"));
-  EXPECT_FALSE(does("Apache", "POST"));
-  EXPECT_FALSE(does("lighttpd/1.4.69", "PUT"));
-  EXPECT_FALSE(does("nginx/1.22.1", "GET"));
-  EXPECT_FALSE(does("", "GET"));
-}
-
-TEST(LocalRedirect, NeverLeadsToTheBalancerItself) {
-  const Config config = config_of("local = leopold /cgi-bin/mapserv\n", kHosts);
-  RawRequest raw = get("mode=map");
-  raw.server_software = "Apache";
-  for (const std::string_view script : {"/cgi-bin/mapserv", "/cgi-bin/mapserv/"}) {
-    raw.script_name = script;
-    const Request request = local_request(raw, config);
-    EXPECT_FALSE(stays_here(request, config.hosts[1], config)) << script;
-  }
-}
-
-TEST(LocalRedirect, NeedsNoHttpsUrlForAClientOnHttps) {
-  const Config config = config_of("local = leopold /cgi-bin/mapserv.real\n", kHosts);
-  RawRequest raw = get("mode=map");
-  raw.server_software = "Apache";
-  raw.https = "on";
-  const Request request = local_request(raw, config);
-  EXPECT_EQ(target_of(request, config.hosts[1], config), Target::fit);
-  EXPECT_EQ(target_of(request, config.hosts[0], config), Target::downgrade);
-}
-
-TEST(LocalRedirect, CannotSetACookieSoThatIsARedirect) {
-  const Config config = config_of("sticky = cookie\nlocal = leopold /cgi-bin/mapserv.real\n", kHosts);
-  RawRequest raw = get("mode=map");
-  raw.server_software = "Apache";
-  EXPECT_FALSE(stays_here(local_request(raw, config), config.hosts[1], config));
 }
 
 }  // namespace
