@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "balance/perl/tokens.h"
-#include "balance/perl/values.h"
+#include "balance/perl/expressions.h"
 
 namespace balance::perl {
 

@@ -4,68 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string>
 #include <utility>
 
+#include "balance/perl/lexer.h"
 #include "loadprobe/base/text.h"
 
 namespace balance::perl {
-namespace {
-
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_name(char c) { return is_letter(c) || is_digit(c); }
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f'; }
-
-char closing(char open) {
-  constexpr std::string_view kOpen = "([{<";
-  constexpr std::string_view kClose = ")]}>";
-  const std::size_t at = kOpen.find(open);
-  return at == std::string_view::npos ? open : kClose[at];
-}
-
-// Where a here-document begins with the next line.
-struct Pending {
-  std::size_t token = 0;
-  std::string end;
-};
-
-class Lexer {
- public:
-  explicit Lexer(std::string_view text) : text_(text) {}
-  Tokens run();
-
- private:
-  char at(std::size_t i) const { return i < text_.size() ? text_[i] : '\0'; }
-  bool done() const { return here_ >= text_.size() || !out_.fault.empty(); }
-  bool starts(std::string_view what) const { return text_.substr(here_, what.size()) == what; }
-
-  void next();
-  void line_end();
-  void skip_pod();
-  void take_document(const Pending& pending);
-  bool take_here_document();
-  void take_comment();
-  void take_variable();
-  void take_word();
-  bool take_quote(std::string_view word);
-  bool is_end_marker(std::string_view word);
-  void take_number();
-  void take_mark();
-  std::optional<std::string> delimited(char open);
-  bool wants_operand() const;
-  bool is_variable_start() const;
-  Token& add(Kind kind, std::string text) {
-    out_.list.push_back(Token{kind, std::move(text), {}, {}, line_});
-    return out_.list.back();
-  }
-
-  std::string_view text_;
-  std::size_t here_ = 0;
-  std::size_t line_ = 1;
-  bool line_begins_ = true;
-  std::vector<Pending> pending_;
-  Tokens out_;
-};
 
 // Whether a value may come next: then '/' begins a pattern and '%' a hash.
 bool Lexer::wants_operand() const {
@@ -83,50 +28,6 @@ bool Lexer::is_variable_start() const {
   if (c == '@') return may_name;
   const bool begins_statement = !out_.list.empty() && out_.list.back().text == "}";
   return c == '%' && may_name && (wants_operand() || (begins_statement && is_letter(after)));
-}
-
-// The text up to the mark that closes `open`, which stands at `here_`; nested brackets count.
-std::optional<std::string> Lexer::delimited(char open) {
-  const std::size_t line = line_;
-  const char close = closing(open);
-  std::string found;
-  std::size_t depth = 0;
-  for (++here_; here_ < text_.size(); ++here_) {
-    const char c = text_[here_];
-    if (c == '\n') ++line_;
-    if (c == '\\' && here_ + 1 < text_.size()) {
-      found += c;
-      found += text_[++here_];
-      if (text_[here_] == '\n') ++line_;
-    } else if (c == close && depth == 0) {
-      ++here_;
-      return found;
-    } else {
-      if (close != open && c == open) ++depth;
-      if (close != open && c == close) --depth;
-      found += c;
-    }
-  }
-  out_.fault = std::string("'") + open + "' has no end; wanted '" + close + "'";
-  out_.fault_line = line;
-  return std::nullopt;
-}
-
-void Lexer::take_document(const Pending& pending) {
-  std::string body;
-  while (here_ < text_.size()) {
-    const std::size_t end = std::min(text_.find('\n', here_), text_.size());
-    const std::string_view line = text_.substr(here_, end - here_);
-    here_ = std::min(end + 1, text_.size());
-    ++line_;
-    if (base::trim(line) == pending.end) {
-      out_.list[pending.token].text = std::move(body);
-      return;
-    }
-    body.append(line).append("\n");
-  }
-  out_.fault = "a here-document has no end; wanted a line '" + pending.end + "'";
-  out_.fault_line = out_.list[pending.token].line;
 }
 
 void Lexer::line_end() {
@@ -147,22 +48,6 @@ void Lexer::skip_pod() {
     if (is_last) break;
   }
   line_begins_ = true;
-}
-
-bool Lexer::take_here_document() {
-  std::size_t i = here_ + 2;
-  if (at(i) == '~') ++i;
-  const char quote = at(i) == '"' || at(i) == '\'' ? at(i) : '\0';
-  if (quote == '\0' && !is_letter(at(i))) return false;
-  if (quote != '\0') ++i;
-  const std::size_t begin = i;
-  while (i < text_.size() && text_[i] != '\n' && (quote != '\0' ? text_[i] != quote : is_name(text_[i]))) ++i;
-  if (quote != '\0' && at(i) != quote) return false;
-  std::string end(text_.substr(begin, i - begin));
-  add(quote == '\'' ? Kind::text : Kind::mixed, "");
-  pending_.push_back(Pending{out_.list.size() - 1, std::move(end)});
-  here_ = i + (quote != '\0' ? 1 : 0);
-  return true;
 }
 
 void Lexer::take_comment() {
@@ -195,55 +80,6 @@ void Lexer::take_variable() {
   if (rest.substr(0, 6) == "main::") rest.remove_prefix(6);
   here_ = i + (in_braces ? 1 : 0);
   add(Kind::variable, name + std::string(rest));
-}
-
-// q, qq, qw, qx, m, qr, s, tr, y and what they quote. False: it is a word like any other.
-bool Lexer::take_quote(std::string_view word) {
-  constexpr std::array<std::string_view, 9> kQuotes{"q", "qq", "qw", "qx", "m", "qr", "s", "tr", "y"};
-  if (std::find(kQuotes.begin(), kQuotes.end(), word) == kQuotes.end()) return false;
-  if (!out_.list.empty() && (out_.list.back().text == "->" || out_.list.back().text == "{")) {
-    if (out_.list.back().text == "->" || at(here_) == '}') return false;
-  }
-  std::size_t i = here_;
-  while (is_blank(at(i))) ++i;
-  const char open = at(i);
-  const bool is_key = open == '=' && (at(i + 1) == '>' || i != here_);
-  constexpr std::string_view kNever = ",;)";
-  if (open == '\0' || is_name(open) || is_key || kNever.find(open) != std::string_view::npos) return false;
-  if (open == '#' && i != here_) return false;
-  line_ += static_cast<std::size_t>(std::count(text_.begin() + static_cast<std::ptrdiff_t>(here_),
-                                               text_.begin() + static_cast<std::ptrdiff_t>(i), '\n'));
-  here_ = i;
-  const std::size_t line = line_;
-  std::optional<std::string> body = delimited(open);
-  if (!body) return true;
-  Token token{Kind::pattern, *std::move(body), {}, {}, line};
-  if (word == "q") token.kind = Kind::text;
-  if (word == "qq") token.kind = Kind::mixed;
-  if (word == "qx") token.kind = Kind::command;
-  if (word == "qw") {
-    token.kind = Kind::words;
-    std::replace_if(token.text.begin(), token.text.end(), is_blank, ' ');
-    for (const std::string_view one : base::words(token.text)) token.words.emplace_back(one);
-  }
-  if (word == "s" || word == "tr" || word == "y") {
-    if (closing(open) != open) {
-      while (is_blank(at(here_))) {
-        if (at(here_) == '\n') ++line_;
-        ++here_;
-      }
-    } else {
-      --here_;  // the second part begins with the mark that ended the first
-    }
-    std::optional<std::string> other = here_ < text_.size() ? delimited(text_[here_]) : std::string();
-    if (!other) return true;
-    token.other = *std::move(other);
-  }
-  if (token.kind == Kind::pattern) {
-    while (is_letter(at(here_))) ++here_;  // its flags
-  }
-  out_.list.push_back(std::move(token));
-  return true;
 }
 
 bool Lexer::is_end_marker(std::string_view word) {
@@ -318,8 +154,6 @@ Tokens Lexer::run() {
   while (!done()) next();
   return std::move(out_);
 }
-
-}  // namespace
 
 Tokens tokens_of(std::string_view text) { return Lexer(text).run(); }
 

@@ -1,84 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "balance/perl/values.h"
 
-#include <algorithm>
-#include <array>
 #include <utility>
 
 #include "loadprobe/base/text.h"
 
 namespace balance::perl {
-namespace {
-
 using Shape = Value::Shape;
-
-constexpr int kDeepest = 40;
-
-bool is_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= '0' && c <= '9'); }
-
-Value unknown(std::size_t line) { return Value{Shape::unknown, {}, {}, line}; }
-
-// The end of the subscript that begins at `at`, if one does: [..] or {..}, '->' in front, no nesting.
-std::size_t subscript_end(std::string_view text, std::size_t at) {
-  const std::size_t begin = text.substr(at, 2) == "->" ? at + 2 : at;
-  if (begin >= text.size() || (text[begin] != '[' && text[begin] != '{')) return at;
-  const std::size_t end = text.find(text[begin] == '[' ? ']' : '}', begin);
-  return end == std::string_view::npos ? at : end + 1;
-}
-
-void add_text(Value& value, std::string_view text) {
-  std::size_t bytes = 0;
-  for (const Piece& piece : value.pieces) bytes += piece.text.size();
-  if (text.empty() || bytes >= kMostBytes || value.pieces.size() >= kMostPieces) return;
-  if (value.pieces.empty() || value.pieces.back().is_variable) value.pieces.push_back(Piece{});
-  value.pieces.back().text += text.substr(0, kMostBytes - bytes);
-}
-
-void add_variable(Value& value, std::string name) {
-  if (value.pieces.size() < kMostPieces) value.pieces.push_back(Piece{std::move(name), true});
-}
-
-// Counts the values in a value, down to a depth, until there are too many.
-bool is_small(const Value& value, std::size_t& budget, int depth) {
-  if (budget == 0 || depth > kDeepest / 4) return false;
-  --budget;
-  return std::all_of(value.items.begin(), value.items.end(),
-                     [&](const Value& item) { return is_small(item, budget, depth + 1); });
-}
-
-void add_pieces(Value& value, const Value& more) {
-  for (const Piece& piece : more.pieces) {
-    if (piece.is_variable) {
-      add_variable(value, piece.text);
-    } else {
-      add_text(value, piece.text);
-    }
-  }
-}
-
-char unescaped(char c) {
-  switch (c) {
-    case 'n':
-      return '\n';
-    case 't':
-      return '\t';
-    case 'r':
-      return '\r';
-    default:
-      return c;
-  }
-}
-
-std::string plain(std::string_view text) {  // '...': only \\ and \' are escapes
-  std::string found;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 1 < text.size() && (text[i + 1] == '\\' || text[i + 1] == '\'')) ++i;
-    found += text[i];
-  }
-  return found;
-}
-
-}  // namespace
 
 std::optional<std::string> Value::text() const {
   if (shape != Shape::scalar) return std::nullopt;
@@ -95,10 +23,34 @@ std::string as_text(std::string_view text) {
   return base::printable(text, kMost);
 }
 
+Value unknown_value(std::size_t line) { return Value{Shape::unknown, {}, {}, line}; }
+
 Value text_value(std::string_view text, std::size_t line) {
   Value value{Shape::scalar, {}, {}, line};
   add_text(value, text);
   return value;
+}
+
+void add_text(Value& value, std::string_view text) {
+  std::size_t bytes = 0;
+  for (const Piece& piece : value.pieces) bytes += piece.text.size();
+  if (text.empty() || bytes >= kMostBytes || value.pieces.size() >= kMostPieces) return;
+  if (value.pieces.empty() || value.pieces.back().is_variable) value.pieces.push_back(Piece{});
+  value.pieces.back().text += text.substr(0, kMostBytes - bytes);
+}
+
+void add_variable(Value& value, std::string name) {
+  if (value.pieces.size() < kMostPieces) value.pieces.push_back(Piece{std::move(name), true});
+}
+
+void add_pieces(Value& value, const Value& more) {
+  for (const Piece& piece : more.pieces) {
+    if (piece.is_variable) {
+      add_variable(value, piece.text);
+    } else {
+      add_text(value, piece.text);
+    }
+  }
 }
 
 void append(std::vector<Value>& to, Value item) {
@@ -109,132 +61,20 @@ void append(std::vector<Value>& to, Value item) {
   for (Value& one : item.items) to.push_back(std::move(one));
 }
 
-bool Reader::is(std::size_t at, std::string_view mark) const {
-  return at < tokens_.size() && tokens_[at].kind == Kind::mark && tokens_[at].text == mark;
-}
-
-Value Reader::mixed(std::string_view text, std::size_t line) const {
-  Value value{Shape::scalar, {}, {}, line};
-  for (std::size_t i = 0; i < text.size();) {
-    const char c = text[i];
-    if (c == '\\' && i + 1 < text.size()) {
-      add_text(value, std::string(1, unescaped(text[i + 1])));
-      i += 2;
-      continue;
-    }
-    const bool in_braces = i + 1 < text.size() && text[i + 1] == '{';
-    std::size_t end = i + (in_braces ? 2 : 1);
-    const std::size_t begin = end;
-    while ((c == '$' || c == '@') && end < text.size() && is_name(text[end])) ++end;
-    const bool is_bare = end == begin || (in_braces && (end >= text.size() || text[end] != '}'));
-    if (is_bare || (c != '$' && c != '@')) {
-      add_text(value, text.substr(i, 1));
-      ++i;
-      continue;
-    }
-    const std::string name = c + std::string(text.substr(begin, end - begin));
-    if (in_braces) ++end;
-    i = subscript_end(text, end);
-    const auto found = i == end && !volatile_.contains(name) ? known_.find(name) : known_.end();
-    if (found != known_.end() && found->second.shape == Shape::scalar) {
-      add_pieces(value, found->second);
-    } else {
-      add_variable(value, name);
-    }
-  }
-  return value;
-}
-
-Value Reader::joined(std::size_t& at, int depth) const {
-  Value left = single(at, depth);
-  for (;;) {
-    const bool repeats = at < tokens_.size() && tokens_[at].kind == Kind::word && tokens_[at].text == "x";
-    if (repeats && at + 1 < tokens_.size() && tokens_[at + 1].kind == Kind::number) {
-      const auto times = std::min(base::whole_number(tokens_[at + 1].text).value_or(0), std::uint64_t{kMostItems});
-      at += 2;
-      Value many{Shape::list, {}, {}, left.line};
-      for (std::uint64_t i = 0; i < times && many.items.size() < kMostItems; ++i) append(many.items, left);
-      left = std::move(many);
-      continue;
-    }
-    if (!is(at, ".")) return left;
-    ++at;
-    const Value right = single(at, depth);
-    if (left.shape != Shape::scalar || right.shape != Shape::scalar) {
-      left = unknown(left.line);
-    } else {
-      add_pieces(left, right);
-    }
-  }
-}
-
-// On to what ends an item of a list: a comma, a bracket that closes the list, a semicolon.
-void Reader::skip_item(std::size_t& at) const {
-  for (std::size_t open = 0; at < tokens_.size(); ++at) {
-    const Token& token = tokens_[at];
-    if (token.kind != Kind::mark) continue;
-    // One look at a character: of hostile text every statement may pass over all that follows.
-    const char mark = token.text.front();
-    if (mark == ';') return;
-    if (mark == '(' || mark == '[' || mark == '{') ++open;
-    const bool closes = mark == ')' || mark == ']' || mark == '}';
-    if (open == 0 && (closes || mark == ',' || token.text == "=>")) return;
-    if (closes) --open;
-  }
-}
-
-Value Reader::list(std::size_t& at, std::string_view close, int depth) const {
-  Value all{Shape::list, {}, {}, at < tokens_.size() ? tokens_[at].line : 0};
-  bool is_sound = true;
-  while (at < tokens_.size()) {
-    if (close.empty() ? is(at, ";") || is(at, "}") : is(at, close)) {
-      if (!close.empty()) ++at;
-      break;
-    }
-    if (is(at, ",") || is(at, "=>")) {
-      ++at;
-      continue;
-    }
-    if (is(at, ";")) {  // the list has no end
-      is_sound = false;
-      break;
-    }
-    Value item = joined(at, depth + 1);
-    const bool ends = at >= tokens_.size() || is(at, ",") || is(at, "=>") || is(at, ";") || is(at, "}") ||
-                      (!close.empty() && is(at, close));
-    if (item.shape == Shape::unknown || !ends) {
-      is_sound = false;
-      skip_item(at);
-      append(all.items, unknown(item.line));
-      if (at < tokens_.size() && !is(at, ",") && !is(at, "=>") && (close.empty() || !is(at, close))) break;
-      continue;
-    }
-    if (all.items.size() < kMostItems) append(all.items, std::move(item));
-  }
-  if (!is_sound && all.items.empty()) all.shape = Shape::unknown;
-  return all;
-}
-
-Value Reader::split(const Token& pattern, const Value& text) const {
-  Value all{Shape::list, {}, {}, pattern.line};
+Value split_value(const Value& text, std::size_t line) {
   const std::optional<std::string> all_text = text.text();
-  const bool is_known =
-      all_text && (pattern.kind == Kind::pattern || pattern.kind == Kind::text || pattern.kind == Kind::mixed);
-  if (!is_known) return unknown(pattern.line);
-  // Whatever it separates by, host names have none of these.
+  if (!all_text) return unknown_value(line);
+  Value all{Shape::list, {}, {}, line};
   std::string spaced = *all_text;
   for (char& c : spaced) {
     if (c == ',' || c == ';' || c == '|' || c == '\n' || c == '\t') c = ' ';
   }
-  for (const std::string_view word : base::words(spaced)) {
-    all.items.push_back(text_value(word, pattern.line));
-  }
+  for (const std::string_view word : base::words(spaced)) all.items.push_back(text_value(word, line));
   return all;
 }
 
-// printf's and sprintf's: each %s takes the next argument.
-Value Reader::formatted(const Value& arguments) const {
-  if (arguments.items.empty() || arguments.items.front().shape != Shape::scalar) return unknown(arguments.line);
+Value formatted_value(const Value& arguments) {
+  if (arguments.items.empty() || arguments.items.front().shape != Shape::scalar) return unknown_value(arguments.line);
   Value made{Shape::scalar, {}, {}, arguments.items.front().line};
   std::size_t next = 1;
   for (const Piece& piece : arguments.items.front().pieces) {
@@ -255,118 +95,6 @@ Value Reader::formatted(const Value& arguments) const {
     }
   }
   return made;
-}
-
-// A word that is no key: a constant, or a function.
-Value Reader::call(std::size_t& at, int depth) const {
-  const Token& word = tokens_[at++];
-  const bool in_brackets = is(at, "(");
-  const bool is_list_maker = word.text == "sort" || word.text == "reverse" || word.text == "uniq";
-  if (word.text == "split") {
-    if (in_brackets) ++at;
-    if (at >= tokens_.size()) return unknown(word.line);
-    const Token& pattern = tokens_[at++];
-    if (is(at, ",")) ++at;
-    const Value text = joined(at, depth + 1);
-    if (in_brackets && is(at, ")")) ++at;
-    return split(pattern, text);
-  }
-  if (word.text == "sprintf" || word.text == "printf" || is_list_maker) {
-    if (in_brackets) ++at;
-    std::size_t end = at;
-    Value arguments = list(end, in_brackets ? ")" : "", depth + 1);
-    at = end;
-    return is_list_maker ? arguments : formatted(arguments);
-  }
-  if (word.text == "lc" || word.text == "lcfirst" || word.text == "scalar") return joined(at, depth + 1);
-  const auto known = known_.find(word.text);
-  std::size_t budget = kMostItems;
-  if (known != known_.end() && !in_brackets && is_small(known->second, budget, 0)) return known->second;
-  return unknown(word.line);
-}
-
-Value Reader::variable(std::size_t& at, int depth) const {
-  const Token& token = tokens_[at++];
-  const bool has_subscript = token.text.front() == '$' && (is(at, "[") || is(at, "{") || is(at, "->"));
-  if (has_subscript) {
-    while (is(at, "[") || is(at, "{") || is(at, "->")) {
-      if (is(at, "->")) {
-        ++at;
-        if (!is(at, "[") && !is(at, "{")) return unknown(token.line);  // a method
-      }
-      const std::string_view close = is(at, "[") ? "]" : "}";
-      ++at;
-      (void)list(at, close, depth + 1);
-    }
-    return Value{Shape::scalar, {Piece{token.text, true}}, {}, token.line};
-  }
-  const auto known = volatile_.contains(token.text) ? known_.end() : known_.find(token.text);
-  std::size_t budget = kMostItems;
-  if (known != known_.end() && is_small(known->second, budget, 0)) {
-    Value value = known->second;
-    if (value.shape == Shape::hash && token.text.front() == '%') value.shape = Shape::list;
-    value.line = token.line;
-    return value;
-  }
-  if (token.text.front() == '$') return Value{Shape::scalar, {Piece{token.text, true}}, {}, token.line};
-  return unknown(token.line);
-}
-
-Value Reader::single(std::size_t& at, int depth) const {
-  if (at >= tokens_.size() || depth > kDeepest) {
-    const std::size_t line = at < tokens_.size() ? tokens_[at].line : 0;
-    // Too deep: not a step further, or every level would look at the rest again.
-    if (depth > kDeepest) at = tokens_.size();
-    return unknown(line);
-  }
-  const Token& token = tokens_[at];
-  switch (token.kind) {
-    case Kind::text:
-      ++at;
-      return text_value(plain(token.text), token.line);
-    case Kind::number:
-      ++at;
-      return text_value(token.text, token.line);
-    case Kind::mixed:
-      ++at;
-      return mixed(token.text, token.line);
-    case Kind::words: {
-      ++at;
-      Value all{Shape::list, {}, {}, token.line};
-      for (const std::string& word : token.words) all.items.push_back(text_value(word, token.line));
-      return all;
-    }
-    case Kind::variable:
-      return variable(at, depth);
-    case Kind::word:
-      if (!is(at + 1, "=>")) return call(at, depth);
-      ++at;
-      return text_value(token.text, token.line);
-    case Kind::pattern:
-    case Kind::command:
-    case Kind::comment:
-      ++at;
-      return unknown(token.line);
-    case Kind::mark:
-      break;
-  }
-  if (is(at, "(")) return list(++at, ")", depth);
-  if (is(at, "[") || is(at, "{")) {
-    // A reference: it stays one item of the list that it stands in.
-    const bool is_hash = is(at, "{");
-    Value held = list(++at, is_hash ? "}" : "]", depth);
-    held.line = token.line;
-    if (held.shape == Shape::unknown) return held;
-    if (is_hash) held.shape = Shape::hash;
-    if (!is_hash) return Value{Shape::hash, {}, {text_value("", token.line), std::move(held)}, token.line};
-    return held;
-  }
-  if (is(at, "\\")) return single(++at, depth + 1);
-  if (is(at, "-") && at + 1 < tokens_.size() && tokens_[at + 1].kind == Kind::word && is(at + 2, "=>")) {
-    at += 2;
-    return text_value("-" + tokens_[at - 1].text, token.line);
-  }
-  return unknown(token.line);
 }
 
 }  // namespace balance::perl
