@@ -37,7 +37,7 @@ objs    = $(patsubst %.cc,$(BUILD)/%.o,$(1))
 
 programs := $(addprefix $(BUILD)/bin/,balance balance-relay poolwatch loadprobe balancectl)
 testers  := $(BUILD)/tests/unit_tests $(BUILD)/tests/policy_stdio $(patsubst %.cc,$(BUILD)/%,$(wildcard tests/stress/*.cc))
-pages    := $(patsubst templates/reply/%,$(BUILD)/gen/reply/%.inc,$(wildcard templates/reply/*))
+pages    := $(patsubst templates/reply/%,$(BUILD)/gen/reply/%.inc,$(filter-out %.css,$(wildcard templates/reply/*)))
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -54,8 +54,8 @@ $(BUILD)/tests/unit/%.o: UNHURRIED = -O0 -g1
 $(BUILD)/flags: FORCE  # changes only when the command does, so new flags rebuild
 	@mkdir -p $(@D); echo '$(COMPILE)' | cmp -s - $@ || echo '$(COMPILE)' > $@
 # The bodies of our own replies, as string literals that balance/ground/pages.cc includes.
-$(BUILD)/gen/reply/%.inc: templates/reply/%
-	@mkdir -p $(@D); { printf 'R"__page('; cat $<; printf ')__page"\n'; } > $@
+$(BUILD)/gen/reply/%.inc: templates/reply/% templates/reply/style.css
+	@mkdir -p $(@D); { printf 'R"__page('; sed -e '/^@style.css@$$/{r templates/reply/style.css' -e 'd}' $<; printf ')__page"\n'; } > $@
 
 define room
 $(call archive,$(1)): $(call objs,$(call sources,$(1)))
