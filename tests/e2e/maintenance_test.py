@@ -82,14 +82,8 @@ class Maintained(SceneCase):
         self.balancer.control("reset", *(host.name for host in self.fleet.hosts))
 
     def control(self, *words, seconds=100):
-        done = subprocess.run(
-            [fleet.program("balancectl"), "--config", self.balancer.configuration, *words],
-            capture_output=True,
-            text=True,
-            timeout=seconds,
-            check=False,
-        )
-        return done
+        command = [fleet.program("balancectl"), "--config", self.balancer.configuration, *words]
+        return processes.run(command, seconds=seconds)
 
     def tell(self, *words):
         done = self.control(*words)

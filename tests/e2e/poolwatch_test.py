@@ -5,7 +5,6 @@ import os
 import shutil
 import signal
 import socket
-import subprocess
 import time
 import unittest
 
@@ -59,13 +58,7 @@ class Life(unittest.TestCase):
 
     def test_on_demand_leaves_at_once_where_another_watches(self):
         self.begin()
-        second = subprocess.run(
-            [program("poolwatch"), "--config", self.config, "--on-demand"],
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=False,
-        )
+        second = processes.run([program("poolwatch"), "--config", self.config, "--on-demand"])
         self.assertEqual(second.returncode, 0)
         self.assertIn("the lease is held by process", second.stderr)
 
@@ -101,13 +94,7 @@ class Life(unittest.TestCase):
         shutil.rmtree(self.state)
         self.await_words(watcher, "lease taken again")
         self.await_words(watcher, "table made anew")
-        second = subprocess.run(
-            [program("poolwatch"), "--config", self.config, "--on-demand"],
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=False,
-        )
+        second = processes.run([program("poolwatch"), "--config", self.config, "--on-demand"])
         self.assertIn("the lease is held", second.stderr)
 
     def control(self, *arguments):
@@ -181,21 +168,13 @@ class Life(unittest.TestCase):
     def test_no_place_for_the_table_is_status_1(self):
         self.state = "/proc/nowhere"
         self.configure()
-        ended = subprocess.run(
-            [program("poolwatch"), "--config", self.config], capture_output=True, text=True, timeout=10, check=False
-        )
+        ended = processes.run([program("poolwatch"), "--config", self.config])
         self.assertEqual(ended.returncode, 1)
         self.assertIn("/proc/nowhere", ended.stderr)
 
     def test_check_lists_the_faults_with_status_2(self):
         self.configure("wieght = 3")
-        ended = subprocess.run(
-            [program("poolwatch"), "--check", "--config", self.config],
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=False,
-        )
+        ended = processes.run([program("poolwatch"), "--check", "--config", self.config])
         self.assertEqual(ended.returncode, 2)
         self.assertIn("balance.conf:2: unknown key 'wieght'", ended.stderr)
 

@@ -10,11 +10,9 @@ from urllib.parse import quote
 
 from lib import client, fleet, world
 from lib.balancer import Balancer
-from lib.case import SceneCase, wait_until_usable
+from lib.case import FORM, XML, SceneCase, wait_until_usable
 
 SCRIPT = b"/cgi-bin/mapserv"
-FORM = ("Content-Type", "application/x-www-form-urlencoded")
-XML = ("Content-Type", "text/xml")
 
 BOX = "bbox=-20,35,40,70"
 WMS_MAP = f"layers=countries,cities&styles=&{BOX}&width=120&height=80&format=image/png"

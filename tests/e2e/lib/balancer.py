@@ -4,7 +4,6 @@
 import contextlib
 import json
 import os
-import subprocess
 
 from . import processes, webservers
 from .fleet import program
@@ -108,14 +107,31 @@ class Balancer:
 
     def control(self, *arguments):
         """What `balancectl ARGUMENTS` does: a CompletedProcess with text."""
-        return subprocess.run(
-            [program("balancectl"), "--config", self.configuration, *arguments],
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=False,
-        )
+        return processes.run([program("balancectl"), "--config", self.configuration, *arguments])
 
     def status(self):
         """`balancectl status --json` as Python sees it."""
         return json.loads(self.control("status", "--json").stdout)
+
+
+def every_gateway(scene, balancer, name, more_environment=None):
+    """The balancer behind each web server, in each of the ways that the server has: {'nginx': a web server, ...}."""
+    environment = {**balancer.environment, **(more_environment or {})}
+    fast = webservers.FastCgi(balancer.socket)
+    plain = webservers.Cgi(program("balance"), environment)
+    spawned = webservers.Spawned(program("balance"), environment)
+    return {
+        server: webservers.KINDS[server.partition("-")[0]](
+            scene, f"{name}-{server}", "127.0.0.1", processes.free_port(), {"/cgi-bin/mapserv": route}, **options
+        ).start()
+        for server, route, options in (
+            ("nginx", fast, {}),
+            ("nginx-keep", fast, {"keep_connections": 4}),
+            ("apache-proxy", fast, {}),
+            ("apache-fcgid", spawned, {}),
+            ("apache-cgi", plain, {}),
+            ("lighttpd", fast, {}),
+            ("lighttpd-fcgi", spawned, {}),
+            ("lighttpd-cgi", plain, {}),
+        )
+    }

@@ -51,3 +51,9 @@ def stay(seconds, step, every=0.05):
 
 MAP = b"/cgi-bin/mapserv?map=WORLD&mode=map&layers=countries&mapsize=60+30"
 DATA = world.DATA
+CAPABILITIES = b"/cgi-bin/mapserv?map=WORLD&service=WMS&version=1.3.0&request=GetCapabilities"
+# What a body is.
+FORM = ("Content-Type", "application/x-www-form-urlencoded")
+XML = ("Content-Type", "text/xml")
+# How a picture begins.
+PNG = b"\x89PNG\r\n\x1a\n"

@@ -92,6 +92,13 @@ def descendants(pid):
     return found
 
 
+def run(command, *, seconds=10, **how):
+    """Runs a program to its end; its status and what it said, as text."""
+    return subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds, check=False, **how
+    )
+
+
 class Process:
     """A program in a process group of its own; its output goes to a file of the scene."""
 
