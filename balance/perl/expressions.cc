@@ -217,6 +217,28 @@ Value Reader::variable(std::size_t& at, int depth) const {
   return unknown_value(token.line);
 }
 
+// What a mark begins: a list, a reference, a bare word with '-'.
+Value Reader::marked(std::size_t& at, int depth) const {
+  const Token& token = tokens_[at];
+  if (is(at, "(")) return list(++at, ")", depth);
+  if (is(at, "[") || is(at, "{")) {
+    // A reference: it stays one item of the list that it stands in.
+    const bool is_hash = is(at, "{");
+    Value held = list(++at, is_hash ? "}" : "]", depth);
+    held.line = token.line;
+    if (held.shape == Shape::unknown) return held;
+    if (is_hash) held.shape = Shape::hash;
+    if (!is_hash) return Value{Shape::hash, {}, {text_value("", token.line), std::move(held)}, token.line};
+    return held;
+  }
+  if (is(at, "\\")) return single(++at, depth + 1);
+  if (is(at, "-") && at + 1 < tokens_.size() && tokens_[at + 1].kind == Kind::word && is(at + 2, "=>")) {
+    at += 2;
+    return text_value("-" + tokens_[at - 1].text, token.line);
+  }
+  return unknown_value(token.line);
+}
+
 Value Reader::single(std::size_t& at, int depth) const {
   if (at >= tokens_.size() || depth > kDeepest) {
     const std::size_t line = at < tokens_.size() ? tokens_[at].line : 0;
@@ -255,23 +277,7 @@ Value Reader::single(std::size_t& at, int depth) const {
     case Kind::mark:
       break;
   }
-  if (is(at, "(")) return list(++at, ")", depth);
-  if (is(at, "[") || is(at, "{")) {
-    // A reference: it stays one item of the list that it stands in.
-    const bool is_hash = is(at, "{");
-    Value held = list(++at, is_hash ? "}" : "]", depth);
-    held.line = token.line;
-    if (held.shape == Shape::unknown) return held;
-    if (is_hash) held.shape = Shape::hash;
-    if (!is_hash) return Value{Shape::hash, {}, {text_value("", token.line), std::move(held)}, token.line};
-    return held;
-  }
-  if (is(at, "\\")) return single(++at, depth + 1);
-  if (is(at, "-") && at + 1 < tokens_.size() && tokens_[at + 1].kind == Kind::word && is(at + 2, "=>")) {
-    at += 2;
-    return text_value("-" + tokens_[at - 1].text, token.line);
-  }
-  return unknown_value(token.line);
+  return marked(at, depth);
 }
 
 }  // namespace balance::perl

@@ -37,6 +37,7 @@ class Reader {
  private:
   Value joined(std::size_t& at, int depth) const;
   Value single(std::size_t& at, int depth) const;
+  Value marked(std::size_t& at, int depth) const;
   Value list(std::size_t& at, std::string_view close, int depth) const;
   void skip_item(std::size_t& at) const;
   Value call(std::size_t& at, int depth) const;
