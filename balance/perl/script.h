@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "balance/perl/tokens.h"
 #include "balance/perl/expressions.h"
+#include "balance/perl/tokens.h"
 
 namespace balance::perl {
 

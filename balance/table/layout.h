@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // How the table lies in its file: head, pool, hosts' records, hosts' live words, requests in flight, client entries,
-// killers; nothing but 64-bit lock-free atomic words. Floor 3; included by mapping.h and the stress tests alone.
+// killers; nothing but 64-bit lock-free atomic words. Floor 3; for this folder and its tests alone.
 //
 // Invariants:
 //  1. The file never changes its size. What needs another size or layout is a new file, renamed over the old one.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Many small HTTP GETs at once over kept connections: libcurl's multi interface, one handle a slot, used again and
-// again. The only file that knows libcurl. Proxies of the environment, redirects, cookies and every protocol but http
+// again; all that poolwatch knows of libcurl. Proxies of the environment, redirects, cookies and all protocols but http
 // and https are out; a name is never looked up here, its addresses come with the question.
 // Floor 3. Used by one thread.
 #pragma once

@@ -98,13 +98,7 @@ class Life(unittest.TestCase):
         self.assertIn("the lease is held", second.stderr)
 
     def control(self, *arguments):
-        return subprocess.run(
-            [program("balancectl"), "--config", self.config, *arguments],
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=False,
-        )
+        return processes.run([program("balancectl"), "--config", self.config, *arguments])
 
     def test_the_log_tells_why_a_host_was_taken_out_by_hand(self):
         watcher = self.begin()
@@ -137,9 +131,7 @@ class Life(unittest.TestCase):
         processes.wait_until(lambda: copied() == text, 5, "the copy of the new one")
         # Without --on-demand whoever starts it is there to read what is wrong.
         self.configure("moed = relay")
-        done = subprocess.run(
-            [program("poolwatch"), "--config", self.config], capture_output=True, text=True, timeout=5, check=False
-        )
+        done = processes.run([program("poolwatch"), "--config", self.config], seconds=5)
         self.assertEqual(done.returncode, 2)
         self.assertIn("balance.conf:2: unknown key 'moed'", done.stderr)
 
