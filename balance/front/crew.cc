@@ -22,6 +22,8 @@ constexpr int kWake = SIGUSR2;
 constexpr std::size_t kStackBytes = std::size_t{256} * 1024;
 // Accepting has just failed for want of something that others may give back.
 constexpr base::Seconds kPause{0.05};
+// An error log must not fill with what happens at every other connection.
+constexpr base::Seconds kToldAgain{60};
 
 void do_nothing(int) {}
 
@@ -100,6 +102,7 @@ std::optional<Crew::Id> Crew::next(Seat& seat, Lock& lock) {
     }
     const int patience = look_after();
     seat.waits_ = true;
+    seat.will_look_ = patience >= 0;
     lock.unlock();
     const Connections::Event event = connections_.wait(patience, blocked_);
     lock.lock();
@@ -144,7 +147,7 @@ void Crew::cover_lead() {
 // How long the leader may wait, in milliseconds: until something has to be looked after again. -1: for ever.
 int Crew::look_after() {
   if (finishing_) return base::milliseconds(kPause);  // finish() wakes us earlier
-  if (!connections_.has_limited() && !has_unheeded_) return -1;
+  if (!must_look()) return -1;
   const base::Instant now = base::now();
   if (now >= next_look_) {
     connections_.drop_overdue(now, limits_.silence);
@@ -152,6 +155,25 @@ int Crew::look_after() {
     next_look_ = now + (has_unheeded_ ? kPause : std::min(kAskedAgain, limits_.silence));
   }
   return base::milliseconds(next_look_ - now);
+}
+
+// Where all connections are busy, whoever finishes first heeds the knocks.
+bool Crew::must_look() const {
+  return connections_.has_limited() || (has_unheeded_ && (short_of_files_ || connections_.idle() > 0));
+}
+
+// Who waits without an end must learn that there is something to look after; one of them does.
+void Crew::cover_looks() {
+  if (!must_look()) return;
+  Seat* found = nullptr;
+  for (Seat& seat : seats_) {
+    if (!seat.waits_) continue;
+    if (seat.will_look_) return;
+    found = &seat;
+  }
+  if (found == nullptr) return;
+  found->will_look_ = true;
+  pthread_kill(found->thread_, kWake);
 }
 
 void Crew::heed_knocks() {
@@ -215,7 +237,9 @@ void Crew::survive(int accept_error) {
     case ENOBUFS:
     case ENOMEM:
       // A connection waits, and accepting would fail again at once; meanwhile others may end.
-      if (!std::exchange(short_of_files_, true)) {
+      short_of_files_ = true;
+      if (const base::Instant now = base::now(); now - told_of_files_ > kToldAgain) {
+        told_of_files_ = now;
         base::log(base::Level::warning, "cannot accept", {{"cause", strerror(accept_error)}});
       }
       if (const std::optional<Id> longest = connections_.longest_idle(base::now()))
@@ -249,8 +273,7 @@ void Crew::serve(Seat& seat, Id id, Lock& lock) {
     if (std::exchange(seat.gives_way_, false)) --giving_way_;
     again = settle(id, then);
   }
-  // Who waits without an end must learn that something may become overdue.
-  if (!seat.leads_ && connections_.has_limited()) wake_leaders();
+  if (!seat.leads_) cover_looks();
 }
 
 // True: the connection has to be served once more, for the last time.

@@ -89,6 +89,7 @@ class Crew {
     pthread_t thread_{};
     bool leads_ = false;
     bool waits_ = false;      // for an event, which kWake ends
+    bool will_look_ = false;  // and ends by itself in time for what look_after() does
     bool gives_way_ = false;  // counted in Crew::giving_way_
   };
 
@@ -111,6 +112,8 @@ class Crew {
   base::Status add_thread();
   void cover_lead();
   void wake_leaders();
+  bool must_look() const;
+  void cover_looks();
   bool is_crowded() const;
 
   const int listening_;
@@ -129,6 +132,7 @@ class Crew {
   bool finishing_ = false;
   bool short_of_threads_ = false;
   bool short_of_files_ = false;
+  base::Instant told_of_files_ = base::kNever;
   bool has_displaced_ = false;
   std::string failure_;
 };

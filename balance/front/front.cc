@@ -143,8 +143,8 @@ void Front::adopt_config(base::Instant now) {
 }
 
 void Front::put(Config config, std::optional<StateFiles> files, std::optional<Table> table) {
-  const std::unique_lock lock(mutex_);
-  State& next = states_.emplace_back();
+  std::list<State> made;
+  State& next = made.emplace_back();
   if (!table) next.kept = kept_by_hand(config, files);
   next.config = std::move(config);
   next.files = std::move(files);
@@ -153,6 +153,8 @@ void Front::put(Config config, std::optional<StateFiles> files, std::optional<Ta
     base::Result<Table> clients = open_clients(*next.files, next.config, boot_id_);
     if (clients) next.clients = *std::move(clients);
   }
+  const std::unique_lock lock(mutex_);  // not before: requests that never wait for a disk take it
+  states_.splice(states_.end(), made);
   states_.remove_if(
       [&next](const State& state) { return &state != &next && state.users.load(std::memory_order_acquire) == 0; });
 }

@@ -18,6 +18,7 @@ void Crew::Seat::about_to_wait() {
   const Lock lock(crew_.mutex_);
   crew_.stop_leading(*this);
   crew_.cover_lead();
+  crew_.cover_looks();  // others may lead and wait without an end
 }
 
 ssize_t Crew::Seat::receive(int connection, std::span<char> to, Arrival& arrival) {

@@ -2,9 +2,11 @@
 // Floor 3 and 4 only.
 #include "loadprobe/base/log.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 
 #include "loadprobe/base/text.h"
 
@@ -63,6 +65,16 @@ void append_value(std::string& line, std::string_view value) {
   line += value.size() > kMostValueBytes ? "...\"" : "\"";
 }
 
+// A pipe or a socket that nobody reads any more would otherwise hold whoever logs, for ever.
+bool takes_a_line() {
+  pollfd interest{STDERR_FILENO, POLLOUT, 0};
+  int ready = 0;
+  do {
+    ready = poll(&interest, 1, 0);
+  } while (ready < 0 && errno == EINTR);
+  return ready != 0;
+}
+
 }  // namespace
 
 void log_as(std::string_view program, Level least) { voice() = Voice{std::string(program), least}; }
@@ -76,7 +88,10 @@ void log(Level level, std::string_view what, std::initializer_list<Field> fields
     line.append(" ").append(field.key).append("=");
     append_value(line, field.value);
   }
+  constexpr std::size_t kMostLineBytes = PIPE_BUF;  // what a pipe that takes anything takes whole
+  if (line.size() >= kMostLineBytes) line.resize(kMostLineBytes - 1);
   line += '\n';
+  if (!takes_a_line()) return;
   while (::write(STDERR_FILENO, line.data(), line.size()) < 0 && errno == EINTR) {
   }
 }

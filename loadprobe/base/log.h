@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One line a transition, on standard error: 'poolwatch: warning: host down host=darwin cause="connection refused"'.
-// Floor 3 and 4 only. Any thread; a line is one write(2).
+// Floor 3 and 4 only. Any thread; a line is one write(2), and is lost where that would wait for a reader.
 #pragma once
 
 #include <initializer_list>

@@ -11,6 +11,7 @@ import shutil
 import signal
 import socket
 import struct
+import subprocess
 import sys
 import termios
 import threading
@@ -187,6 +188,47 @@ class Served(GatewayCase):
                 with fastcgi.Connection(where) as connection:
                     self.assert_redirected(connection.ask(query=MAP))
                 self.assertLess(time.monotonic() - asked, 0.5)
+
+    def test_a_peer_that_has_stopped_reading_holds_nobody_up(self):
+        _, where = self.serve()
+        with contextlib.ExitStack() as stack:
+            longest = 0.0
+            for how in ({}, {"keep": False}, {"method": "POST", "body": b"x" * 300}):
+                deaf = stack.enter_context(fastcgi.Connection(where))
+                deaf.socket.shutdown(socket.SHUT_RD)
+                deaf.send(fastcgi.request(query=MAP, **how))
+                for _ in range(20):
+                    asked = time.monotonic()
+                    with fastcgi.Connection(where) as connection:
+                        self.assert_redirected(connection.ask(query=MAP))
+                    longest = max(longest, time.monotonic() - asked)
+            self.assertLess(longest, 1)
+
+    def test_an_error_log_that_nobody_reads_holds_nobody_up(self):
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        os.set_blocking(writer, False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(writer, bytes(4096))
+        os.set_blocking(writer, True)
+        socket_file = self.scene.path("unread.sock")
+        process = subprocess.Popen(
+            [self.program, "--listen", f"unix:{socket_file}"],
+            env={"BALANCE_CONFIG": self.configuration},
+            stdin=subprocess.DEVNULL,
+            stderr=writer,
+        )
+        self.addCleanup(process.kill)
+        os.close(writer)
+        processes.wait_until(lambda: can_connect(f"unix:{socket_file}"), 5, "a socket")
+        for data in (b"GET / HTTP/1.0\r\n\r\n", fastcgi.request(BALANCE_CONFIG="/nowhere")):  # are told of
+            with fastcgi.Connection(f"unix:{socket_file}") as telling:
+                telling.send(data)
+                with fastcgi.Connection(f"unix:{socket_file}", timeout=5) as connection:
+                    self.assert_redirected(connection.ask(query=MAP))
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(5), 0)
 
     def test_a_long_query_passes(self):
         _, where = self.serve()

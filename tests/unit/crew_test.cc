@@ -208,6 +208,35 @@ TEST_F(Crewed, ANewConnectionThatSendsNothingIsClosedInTime) {
   EXPECT_TRUE(crew->finish(kLong));
 }
 
+TEST_F(Crewed, ASilentConnectionIsClosedInTimeThoughWhoLookedAfterItIsBusy) {
+  for (int round = 0; round < 8; ++round) {  // any of the two leaders may become busy
+    std::atomic<bool> may_go{false};
+    Crew::Limits limits{8, 4, Seconds{0.02}};
+    limits.leaders = 2;
+    const auto crew = this->crew(limits, [&may_go](int connection, Crew::Seat& seat) {
+      const Then then = echo(connection, seat);
+      char byte = 0;
+      if (then == Then::next && recv(connection, &byte, 1, MSG_DONTWAIT) == 1) {
+        seat.about_to_wait();
+        may_go.wait(false);
+      }
+      return then;
+    });
+    const Fd busy = connected();
+    char byte = 'w';
+    EXPECT_EQ(send(busy.get(), &byte, 1, MSG_NOSIGNAL), 1);
+    EXPECT_EQ(read(busy.get(), &byte, 1), 1);
+    const Fd silent = connected();
+    const Fd other = connected();
+    EXPECT_EQ(served(other), 'x');
+    EXPECT_EQ(send(busy.get(), "xx", 2, MSG_NOSIGNAL), 2);
+    EXPECT_EQ(read(silent.get(), &byte, 1), 0);
+    may_go = true;
+    may_go.notify_all();
+    EXPECT_TRUE(crew->finish(kLong));
+  }
+}
+
 TEST_F(Crewed, ManyMoreClientsThanThreadsAreAllServed) {
   const auto crew = this->crew({3, 2});
   std::vector<Fd> clients;
