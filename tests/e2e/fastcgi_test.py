@@ -189,6 +189,46 @@ class Served(GatewayCase):
                     self.assert_redirected(connection.ask(query=MAP))
                 self.assertLess(time.monotonic() - asked, 0.5)
 
+    def test_a_lack_of_threads_that_is_over_closes_no_kept_connection(self):
+        if os.getuid() != 0:
+            self.skipTest("only root can become a user who has no other threads")
+        user = 64444
+        state = self.scene.path("state-of-few-threads")
+        os.makedirs(state)
+        os.chown(state, user, user)
+        os.chmod(self.scene.folder, 0o755)
+        configuration = self.configure("few-threads.conf", state=state)
+
+        folder = self.scene.path("few-threads")  # without a poolwatch, which would be a thread of that user's
+        os.makedirs(folder)
+        os.chown(folder, user, user)
+        shutil.copy(fleet.program("balance"), folder)
+        where = f"unix:{folder}/socket"
+        process = self.scene.start(
+            "few-threads",
+            ["prlimit", "--nproc=4:4", "setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
+            + [os.path.join(folder, "balance"), "--listen", where],
+            env={"BALANCE_CONFIG": configuration},
+        )
+        self.addCleanup(process.kill)
+        process.wait_for(lambda: can_connect(where), 5, "a socket")
+        with contextlib.ExitStack() as stack:
+            for _ in range(6):
+                stack.enter_context(fastcgi.Connection(where)).send(fastcgi.request()[:40])
+            process.wait_for(lambda: "cannot grow" in process.said(1000), 5, "a word about threads")
+
+        def may_ask_twice():
+            with contextlib.suppress(ConnectionError), fastcgi.Connection(where) as connection:
+                return connection.ask(query=MAP) and connection.ask(query=MAP)
+            return False
+
+        processes.wait_until(may_ask_twice, 5, "a connection that is kept")
+        with fastcgi.Connection(where) as connection:
+            end = time.monotonic() + 2.5  # and over looks at the files, for which the lead is handed over
+            while time.monotonic() < end:
+                self.assert_redirected(connection.ask(query=MAP))
+                time.sleep(0.01)
+
     def test_a_peer_that_has_stopped_reading_holds_nobody_up(self):
         _, where = self.serve()
         with contextlib.ExitStack() as stack:
