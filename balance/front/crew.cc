@@ -216,9 +216,7 @@ std::optional<Crew::Id> Crew::make_room() {
 }
 
 // A follower that was told to lead, and has not woken yet, is no lack of threads.
-bool Crew::is_crowded() const {
-  return has_unheeded_ || (leading_ == 0 && following_ == 0 && short_of_threads_);
-}
+bool Crew::is_crowded() const { return has_unheeded_ || (leading_ == 0 && following_ == 0 && short_of_threads_); }
 
 void Crew::survive(int accept_error) {
   switch (accept_error) {
