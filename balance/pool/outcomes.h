@@ -13,7 +13,6 @@
 namespace balance {
 
 inline constexpr Seconds kOutFor{5}, kFailuresWithin{10};
-inline constexpr int kFailuresNeeded = 3;
 
 // The last failures. Packs into one word of the table.
 struct Outcomes {

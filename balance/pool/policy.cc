@@ -174,36 +174,6 @@ Choice choose(const Snapshot& snapshot, Rule rule, std::size_t tried) {
 
 }  // namespace
 
-std::string_view name_of(Reason reason) {
-  switch (reason) {
-    case Reason::least_cost:
-      return "least cost";
-    case Reason::turn:
-      return "turn";
-    case Reason::by_weight:
-      return "by weight";
-    case Reason::client:
-      return "client";
-    case Reason::sticky:
-      return "sticky";
-    case Reason::hashed:
-      return "hashed";
-    case Reason::backup:
-      return "backup";
-    case Reason::silent:
-      return "silent";
-    case Reason::failed:
-      return "failed";
-    case Reason::web_only:
-      return "web only";
-    case Reason::draining:
-      return "draining";
-    case Reason::nobody:
-      return "nobody";
-  }
-  return "?";
-}
-
 Choice predict(const Snapshot& snapshot, std::size_t tried) {
   return choose(snapshot, {predicted_cost, snapshot.by_weight, std::nullopt}, tried);
 }

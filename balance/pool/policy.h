@@ -5,7 +5,7 @@
 #pragma once
 
 #include <cstddef>
-#include <string_view>
+#include <cstdint>
 #include <vector>
 
 #include "balance/pool/cost.h"
@@ -28,7 +28,6 @@ enum class Reason : std::uint8_t {
   draining,    // only hosts that take no new clients are left, and the request may be for one of their files
   nobody,      // there is no host to send to
 };
-std::string_view name_of(Reason reason);
 
 struct Choice {
   std::vector<std::size_t> hosts;  // to try, in order, at most kTried; empty: nobody

@@ -169,12 +169,6 @@ Result<std::uint64_t> size_bytes(std::string_view text) {
                quoted(text) + " is no size; wanted a whole number and nothing, kB, MB or GB, as in '64MB'"};
 }
 
-Result<bool> yes_or_no(std::string_view text) {
-  if (text == "yes") return true;
-  if (text == "no") return false;
-  return Error{Fault::usage, quoted(text) + " is neither; wanted 'yes' or 'no'"};
-}
-
 std::string to_text(double number) {
   std::array<char, 64> buffer{};
   // The shortest form of 100000 is 1e+05: right for machines, odd for people.

@@ -38,8 +38,6 @@ std::optional<std::uint64_t> whole_number(std::string_view text);
 Result<Seconds> duration(std::string_view text);
 // '64MB', '1kB', '300': bytes; kB, MB, GB are powers of 1024.
 Result<std::uint64_t> size_bytes(std::string_view text);
-// 'yes' or 'no'.
-Result<bool> yes_or_no(std::string_view text);
 
 // Shortest text that reads back as the same number ('0.25', '3').
 std::string to_text(double number);

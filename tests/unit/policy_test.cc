@@ -422,10 +422,5 @@ TEST(ByWeight, IsInProportionToCapacity) {
   EXPECT_NEAR(counts[2], 5000, 180);
 }
 
-TEST(Reason, HasAName) {
-  EXPECT_EQ(name_of(Reason::least_cost), "least cost");
-  EXPECT_EQ(name_of(Reason::nobody), "nobody");
-}
-
 }  // namespace
 }  // namespace balance

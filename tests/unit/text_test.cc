@@ -77,12 +77,6 @@ TEST(Text, SizeUnitsArePowersOf1024) {
   for (const char* bad : {"", "MB", "-1MB", "1.5MB", "1 MB", "1mb", "1TB"}) EXPECT_FALSE(size_bytes(bad)) << bad;
 }
 
-TEST(Text, YesOrNoIsNothingElse) {
-  EXPECT_TRUE(*yes_or_no("yes"));
-  EXPECT_FALSE(*yes_or_no("no"));
-  EXPECT_EQ(yes_or_no("true").error().what, "'true' is neither; wanted 'yes' or 'no'");
-}
-
 TEST(Text, NumbersAreWrittenShortestAndReadBackTheSame) {
   EXPECT_EQ(to_text(0.25), "0.25");
   EXPECT_EQ(to_text(3.0), "3");
