@@ -11,6 +11,7 @@ import contextlib
 import os
 import re
 import selectors
+import shutil
 import socket
 import statistics
 import subprocess
@@ -21,7 +22,7 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 sys.path.insert(0, os.path.join(ROOT, "tests", "e2e"))
 
 from lib import processes, webservers  # noqa: E402
-from lib.fleet import PROGRAMS, program  # noqa: E402
+from lib.fleet import PROGRAMS, program, program_for_all  # noqa: E402
 
 BENCH = os.path.join(os.path.dirname(PROGRAMS), "tests", "bench")
 TARGET = "/cgi-bin/mapserv?map=WORLD&mode=map&layers=countries&mapsize=600+300"
@@ -148,8 +149,8 @@ def cgi_behind_web_servers(figures, place):
     environment = {"BALANCE_CONFIG": configuration}
     for kind in ("lighttpd", "apache"):
         routes = {
-            "/cgi-bin/mapserv": webservers.Cgi(program("balance"), environment),
-            "/cgi-bin/bare": webservers.Cgi(built("bare"), {}),
+            "/cgi-bin/mapserv": webservers.Cgi(program_for_all(place.scene, "balance"), environment),
+            "/cgi-bin/bare": webservers.Cgi(shutil.copy(built("bare"), place.scene.path("bin")), {}),
         }
         server = webservers.KINDS[kind](place.scene, f"{kind}-cgi", "127.0.0.1", processes.free_port(), routes).start()
         ratios = []

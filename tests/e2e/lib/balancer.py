@@ -6,7 +6,7 @@ import json
 import os
 
 from . import processes, webservers
-from .fleet import program
+from .fleet import program, program_for_all
 
 PAGE = "/cgi-bin/mapserv?map=WORLD&mode=browse&layers=all"
 
@@ -118,8 +118,9 @@ def every_gateway(scene, balancer, name, more_environment=None):
     """The balancer behind each web server, in each of the ways that the server has: {'nginx': a web server, ...}."""
     environment = {**balancer.environment, **(more_environment or {})}
     fast = webservers.FastCgi(balancer.socket)
-    plain = webservers.Cgi(program("balance"), environment)
-    spawned = webservers.Spawned(program("balance"), environment)
+    ours = program_for_all(scene, "balance")
+    plain = webservers.Cgi(ours, environment)
+    spawned = webservers.Spawned(ours, environment)
     return {
         server: webservers.KINDS[server.partition("-")[0]](
             scene, f"{name}-{server}", "127.0.0.1", processes.free_port(), {"/cgi-bin/mapserv": route}, **options

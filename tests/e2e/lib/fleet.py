@@ -3,6 +3,7 @@
 where it can be had, its own share of the CPU."""
 
 import os
+import shutil
 import signal
 import socket
 import time
@@ -19,6 +20,14 @@ def program(name):
 
 # Their parent, as spawn-fcgi's would be: its id stands in a file ($0), and $1 workers descend from it.
 FAMILY = 'echo $$ >"$0"; exec 3<&0; i=0; while [ $i -lt "$1" ]; do mapserv <&3 3<&- & i=$((i + 1)); done; wait'
+
+
+def program_for_all(scene, name):
+    """A copy of a program, and of those that it starts, for users who cannot go where the build is."""
+    folder = scene.path("bin")
+    if not os.path.exists(folder):
+        shutil.copytree(PROGRAMS, folder)
+    return os.path.join(folder, name)
 
 
 class MapServer:
