@@ -43,7 +43,7 @@ class Watcher {
 
   // Takes in what has ended, asks whom it is time to ask, and publishes what has changed.
   std::vector<Notice> turn(Instant now);
-  // When turn() should come next, if nothing ends before.
+  // When turn() should come next, if nothing ends before: not at once, so that much is done together.
   Instant wake() const;
 
   // Another file took the table's place: everything is published into that from now on.

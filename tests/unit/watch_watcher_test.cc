@@ -354,6 +354,21 @@ TEST_F(WatcherTest, WakesForTheBeatWhereNothingIsDue) {
   EXPECT_LE(watcher_->wake(), at(100.2051));
 }
 
+TEST_F(WatcherTest, AThousandHostsDoNotWakeItForEachOfThem) {
+  Config config = config_of({"pinchot"});
+  config.hosts.resize(1000, config.hosts.front());
+  begin(config);
+  turn(100);
+  for (std::size_t i = 0; i < 1000; ++i) prober_.report(i, running(1));
+  int turns = 0;
+  for (Instant now = at(100.001); now < at(100.201); now = watcher_->wake()) {
+    (void)watcher_->turn(now);
+    ++turns;
+  }
+  EXPECT_GE(turns, 40);
+  EXPECT_LE(turns, 52);
+}
+
 TEST_F(WatcherTest, DoesNotBeatBeforeEveryoneHadTheTimeToAnswer) {
   begin(config_of({"pinchot", "leopold"}));
   turn(100);
