@@ -3,14 +3,8 @@
 
 import unittest
 
-from columns import COLUMNS
-
 MODULES = ("console_test", "services_test", "caches_test", "browsers_test", "loss_test", "table_test")
 
 
 def load_tests(loader, _tests, _pattern):
     return unittest.TestSuite(loader.loadTestsFromName(name) for name in MODULES)
-
-
-def setUpModule():
-    unittest.addModuleCleanup(COLUMNS.close)

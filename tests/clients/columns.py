@@ -2,6 +2,7 @@
 """The columns of the table of clients: a mode of the balancer and what its hosts set, each a balancer over two real
 MapServer hosts of its own; and one host without a balancer, whose answers are the right ones."""
 
+import atexit
 import collections
 import functools
 import time
@@ -118,7 +119,8 @@ def npm_folder():
 
 
 class Columns:
-    """Made as they are asked for, in one scene; close() ends all."""
+    """Made as they are asked for, in one scene, which ends with this process: the tests stand in several modules, and what
+    unittest cleans up after a module may be needed by the next."""
 
     @functools.lru_cache(maxsize=None)
     def column(self, name):
@@ -130,13 +132,13 @@ class Columns:
 
     @functools.cached_property
     def scene(self):
-        return processes.Scene("clients")
+        processes.exit_on_sigterm()
+        scene = processes.Scene("clients")
+        atexit.register(scene.close)
+        return scene
 
     def urls(self):
         return {"reference": self.reference.url, **{name: self.column(name).url for name in KINDS}}
-
-    def close(self):
-        self.scene.close()
 
 
 COLUMNS = Columns()

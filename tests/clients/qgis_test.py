@@ -8,15 +8,10 @@ import unittest
 
 import table
 from case import LEAVES, LINES, ClientCase, everywhere, run
-from columns import COLUMNS
 from lib import processes
 from pictures import pixels
 
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "qgis_session.py")
-
-
-def setUpModule():
-    unittest.addModuleCleanup(COLUMNS.close)
 
 
 def qgis(kind, url):
