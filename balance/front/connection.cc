@@ -229,14 +229,19 @@ Crew::Then answer(FCGX_Request& request, FastCgiExchange& exchange, const Respon
   return is_kept ? Crew::Then::next : Crew::Then::linger;
 }
 
+// Has libfcgi read a request's variables from a descriptor. False: it could not, and has closed that.
+bool read_variables(FCGX_Request& request, int descriptor) {
+  FCGX_InitRequest(&request, kNoListener, FCGI_FAIL_ACCEPT_ON_INTR);
+  request.keepConnection = 1;  // else FCGX_Accept_r begins with closing it; the request itself tells anew
+  request.ipcFd = descriptor;
+  return FCGX_Accept_r(&request) == 0;
+}
+
 // The whole request is on the connection.
 Crew::Then serve_there(int connection, Crew::Seat& seat, const Respond& respond) {
   if (!takes_answers(connection)) seat.about_to_wait();
   FCGX_Request request;
-  FCGX_InitRequest(&request, kNoListener, FCGI_FAIL_ACCEPT_ON_INTR);
-  request.keepConnection = 1;  // else FCGX_Accept_r begins with closing it; the request itself tells anew
-  request.ipcFd = connection;
-  if (FCGX_Accept_r(&request) != 0) return Crew::Then::closed;
+  if (!read_variables(request, connection)) return Crew::Then::closed;
   FastCgiExchange exchange(request, seat, std::nullopt);
   const Crew::Then then = answer(request, exchange, respond);
   // Nothing else can have come.
@@ -245,11 +250,9 @@ Crew::Then serve_there(int connection, Crew::Seat& seat, const Respond& respond)
 
 Crew::Then serve_taken(int connection, const std::string& head, Crew::Seat& seat, const Respond& respond) {
   seat.about_to_wait();
+  base::Fd file = file_of(head);
   FCGX_Request request;
-  FCGX_InitRequest(&request, kNoListener, FCGI_FAIL_ACCEPT_ON_INTR);
-  request.keepConnection = 1;
-  request.ipcFd = file_of(head).release();
-  if (request.ipcFd < 0 || FCGX_Accept_r(&request) != 0) return Crew::Then::close;
+  if (!file || !read_variables(request, file.release())) return Crew::Then::close;
   close(request.ipcFd);
   request.ipcFd = connection;
   const base::Instant began = base::now();

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "loadprobe/base/fd.h"
 #include "loadprobe/base/result.h"
@@ -28,8 +29,8 @@ class Connections {
     enum class What : std::uint8_t { nothing, knock, connection } what = What::nothing;
     Id id = 0;  // of the connection that has something to say
   };
-  // The next event; nothing after so long (below 0: never) or at a signal. `blocked` are the signals that do not end
-  // it. What it tells may be old news when the caller has its lock: take() knows.
+  // The next event; nothing after so many milliseconds (below 0: never) or at a signal. `blocked` are the signals that
+  // do not end it. What it tells may be old news when the caller has its lock: take() knows.
   Event wait(int milliseconds, const sigset_t& blocked) const;
 
   // Whether knocks at the listening socket are events.
@@ -66,7 +67,7 @@ class Connections {
   bool dismiss(Id id);
   // Closes what has lingered for kLinger, and what is new and has said nothing for `silence`.
   void drop_overdue(base::Instant now, base::Seconds silence);
-  // Closes all that wait and have nothing to say; new ones, which are about to, only if `with_new`.
+  // Closes all that nobody serves and that have nothing to say; new ones, which are about to, only if included.
   enum class New : std::uint8_t { spared, included };
   void dismiss_all(New which);
 

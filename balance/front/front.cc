@@ -89,7 +89,6 @@ void Front::wait_for_first_reports() {
 void Front::reload() { look(base::now(), Look::now); }
 
 void Front::look(base::Instant now, Look which) {
-  if (which == Look::at_times && to_ns(now) < next_look_ns_.load(std::memory_order_relaxed)) return;
   std::unique_lock lock(looking_, std::defer_lock);
   if (which == Look::now) {
     lock.lock();

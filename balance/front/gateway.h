@@ -33,7 +33,7 @@ struct FastCgi {
   std::vector<base::Address> web_servers;  // who may connect by TCP; none: everybody
   base::Seconds finish_within{5};          // for the busy connections, once told to stop
   std::function<void()> look_again;        // called on SIGHUP
-  bool all_wait = false;                   // every request waits for a host: see Crew::Limits::leaders
+  bool all_wait = false;  // every request waits for a host, as configured at the start: see Crew::Limits
 };
 
 // The addresses in FCGI_WEB_SERVER_ADDRS (FastCGI Specification 1.0, 3.2): '127.0.0.1,192.0.2.1'; null or "": none.
