@@ -125,7 +125,7 @@ units:  ## unit and stress tests alone, without installing anything
 check-asan:  ## unit and stress tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(MAKE) units BUILD=build/asan  CXXFLAGS='-O1 -g -fno-omit-frame-pointer' SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all' STATIC=
 # Threads are in the gateway's crew, the relay, the table's readers and the resolver; the rest has one.
-threaded := $(addprefix tests/unit/,$(addsuffix _test.cc,crew front decide table in_flight relay relay_broken relay_elsewhere relay_shared watch_resolver))
+threaded := $(addprefix tests/unit/,$(addsuffix _test.cc,crew front decide table table_truncation in_flight relay relay_broken relay_elsewhere relay_shared watch_resolver))
 check-tsan:  ## unit tests of what has threads, and stress tests, under ThreadSanitizer
 	$(MAKE) units UNIT='$(threaded)' BUILD=build/tsan CXXFLAGS='-O1 -g' SANITIZE=-fsanitize=thread STATIC=
 fuzz:  ## feed the parsers and the table with damaged input, FUZZ_SECONDS (30) each; with clang

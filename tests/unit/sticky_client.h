@@ -15,9 +15,9 @@
 
 namespace balance {
 
-inline constexpr Instant kNow{Seconds{5000}};
+constexpr Instant kNow{Seconds{5000}};
 
-inline constexpr const char* kThreeHosts =
+constexpr const char* kThreeHosts =
     "host = pinchot http://pinchot.example.org:8080\n"
     "host = leopold http://leopold.example.org:8080\n"
     "host = darwin http://darwin.example.org\n";

@@ -4,60 +4,18 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <bit>
-#include <cmath>
-#include <csignal>
-#include <fstream>
-#include <limits>
-#include <thread>
+#include <vector>
 
 #include "balance/table/layout.h"
-#include "balance/table/words.h"
 #include "loadprobe/base/fd.h"
 #include "loadprobe/base/file.h"
-#include "tests/unit/scratch_dir.h"
-
-#if defined(__SANITIZE_THREAD__)
-// The kernel puts pages in the place of others at once; the sanitizer sees a write to each word.
-extern "C" const char* __tsan_default_suppressions();  // NOLINT(bugprone-reserved-identifier)
-extern "C" const char* __tsan_default_suppressions() { return "race:zero_pages_over\n"; }
-#endif
+#include "tests/unit/table_trial.h"
 
 namespace balance {
 namespace {
-
-constexpr Instant kNow{Seconds{1000}};
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-const TableShape kShape{.fingerprint = 7, .hosts = 3, .boot_id = "boot-one"};
-
-Standing example() {
-  Standing standing;
-  standing.health = Health::wrong;
-  standing.duty = Duty::draining;
-  standing.web = WebPort::silent;
-  standing.probe_refused = true;
-  standing.reported = Instant{Seconds{12.5}};
-  standing.web_answered = Instant{Seconds{13}};
-  standing.up_since = Instant{Seconds{-3}};
-  standing.changed = Instant{Seconds{14.25}};
-  standing.cores = 2.5;
-  standing.background = -0.25;
-  standing.mean_service_seconds = 0.125;
-  standing.running = 3;
-  standing.load1 = 0.5;
-  standing.cause = "web port: connection refused";
-  return standing;
-}
-
-Table made(const std::string& path, const TableShape& shape = kShape) {
-  base::Result<Table> table = Table::create(path, shape);
-  EXPECT_TRUE(table) << (table ? "" : table.error().what);
-  return *std::move(table);
-}
 
 base::Error refusal(const std::string& path, const TableShape& shape) {
   base::Result<Table> table = Table::open(path, shape);
@@ -65,15 +23,9 @@ base::Error refusal(const std::string& path, const TableShape& shape) {
   return table ? base::Error{} : table.error();
 }
 
-void overwrite(const std::string& path, std::size_t offset, std::string_view bytes) {
-  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-  file.seekp(static_cast<std::streamoff>(offset));
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-}
-
 TEST(Table, AFreshOneHasUnknownHostsAndNobodyWatching) {
   ScratchDir dir;
-  const Table table = made(dir / "t");
+  const Table table = make_table(dir / "t", kShape);
   ASSERT_TRUE(table.standing(2));
   EXPECT_EQ(table.standing(2)->health, Health::unknown);
   EXPECT_EQ(table.standing(2)->reported, base::kNever);
@@ -86,7 +38,7 @@ TEST(Table, AFreshOneHasUnknownHostsAndNobodyWatching) {
 
 TEST(Table, AStandingIsReadAsItWasPublishedByWhoeverOpensTheFile) {
   ScratchDir dir;
-  Table table = made(dir / "t");
+  Table table = make_table(dir / "t", kShape);
   table.publish(1, example());
   const base::Result<Table> other = Table::open(dir / "t", kShape);
   ASSERT_TRUE(other);
@@ -114,7 +66,7 @@ TEST(Table, AStandingIsReadAsItWasPublishedByWhoeverOpensTheFile) {
 
 TEST(Table, ThePoolIsReadAsItWasPublished) {
   ScratchDir dir;
-  Table table = made(dir / "t");
+  Table table = make_table(dir / "t", kShape);
   table.publish(PoolStanding{.beat = Instant{Seconds{5}},
                              .started = Instant{Seconds{4}},
                              .mean_service_seconds = 0.25,
@@ -137,7 +89,7 @@ TEST(Table, ThePoolIsReadAsItWasPublished) {
 
 TEST(Table, ACauseIsCutAt111BytesAndMadePrintable) {
   ScratchDir dir;
-  Table table = made(dir / "t");
+  Table table = make_table(dir / "t", kShape);
   Standing standing;
   standing.cause = "a\nb\x1b[31m\xc3\xa9" + std::string(200, 'x');
   table.publish(0, standing);
@@ -146,7 +98,7 @@ TEST(Table, ACauseIsCutAt111BytesAndMadePrintable) {
 
 TEST(Table, AnIndexBeyondTheHostsReadsAsNothingAndWritesNothing) {
   ScratchDir dir;
-  Table table = made(dir / "t");
+  Table table = make_table(dir / "t", kShape);
   const auto before = base::read_file(dir / "t");
   table.publish(3, example());
   table.publish(4096, example());
@@ -167,7 +119,7 @@ TEST(Table, NoFileIsUnavailable) {
 
 TEST(Table, OfAnotherConfigurationIsUnavailable) {
   ScratchDir dir;
-  made(dir / "t");
+  make_table(dir / "t", kShape);
   const base::Error error = refusal(dir / "t", {.fingerprint = 8, .hosts = 3, .boot_id = "boot-one"});
   EXPECT_EQ(error.fault, base::Fault::unavailable);
   EXPECT_EQ(error.what, (dir / "t") + ": is of another configuration");
@@ -175,7 +127,7 @@ TEST(Table, OfAnotherConfigurationIsUnavailable) {
 
 TEST(Table, OfAnotherBootIsUnavailable) {
   ScratchDir dir;
-  made(dir / "t");
+  make_table(dir / "t", kShape);
   const base::Error error = refusal(dir / "t", {.fingerprint = 7, .hosts = 3, .boot_id = "boot-two"});
   EXPECT_EQ(error.fault, base::Fault::unavailable);
   EXPECT_EQ(error.what, (dir / "t") + ": is of another boot");
@@ -183,7 +135,7 @@ TEST(Table, OfAnotherBootIsUnavailable) {
 
 TEST(Table, OfAnotherNumberOfHostsIsUnavailable) {
   ScratchDir dir;
-  made(dir / "t");
+  make_table(dir / "t", kShape);
   const base::Error error = refusal(dir / "t", {.fingerprint = 7, .hosts = 4, .boot_id = "boot-one"});
   EXPECT_EQ(error.fault, base::Fault::unavailable);
   EXPECT_EQ(error.what, (dir / "t") + ": is not the table wanted: it has 530560 bytes, wanted 531200 for 4 hosts");
@@ -191,7 +143,7 @@ TEST(Table, OfAnotherNumberOfHostsIsUnavailable) {
 
 TEST(Table, OfAnotherLayoutIsNeverReinterpreted) {
   ScratchDir dir;
-  made(dir / "t");
+  make_table(dir / "t", kShape);
   overwrite(dir / "t", offsetof(layout::Head, layout_version), "\x63");
   const base::Error error = refusal(dir / "t", kShape);
   EXPECT_EQ(error.fault, base::Fault::unavailable);
@@ -208,7 +160,7 @@ TEST(Table, AFileOfTheRightSizeThatIsNoTableIsUnavailable) {
 
 TEST(Table, ALinkAPipeAndADirectoryAreNotOpened) {
   ScratchDir dir;
-  made(dir / "t");
+  make_table(dir / "t", kShape);
   ASSERT_EQ(symlink((dir / "t").c_str(), (dir / "link").c_str()), 0);
   ASSERT_EQ(mkfifo((dir / "pipe").c_str(), 0600), 0);
   EXPECT_FALSE(Table::open(dir / "link", kShape));
@@ -218,7 +170,7 @@ TEST(Table, ALinkAPipeAndADirectoryAreNotOpened) {
 
 TEST(Table, EveryTruncationOfTheFileIsUnavailable) {
   ScratchDir dir;
-  made(dir / "t");
+  make_table(dir / "t", kShape);
   for (std::size_t bytes = 0; bytes < layout::bytes_for(3); bytes += 509) {
     ASSERT_EQ(truncate((dir / "t").c_str(), static_cast<off_t>(bytes)), 0);
     EXPECT_EQ(refusal(dir / "t", kShape).fault, base::Fault::unavailable) << bytes;
@@ -231,7 +183,7 @@ TEST(Table, NeedsOneTo4096Hosts) {
   EXPECT_FALSE(Table::create(dir / "t", {.fingerprint = 1, .hosts = 0, .boot_id = "b"}));
   EXPECT_FALSE(Table::create(dir / "t", {.fingerprint = 1, .hosts = 4097, .boot_id = "b"}));
   EXPECT_FALSE(Table::open(dir / "t", {.fingerprint = 1, .hosts = 4097, .boot_id = "b"}));
-  Table table = made(dir / "t", {.fingerprint = 1, .hosts = 4096, .boot_id = "b"});
+  Table table = make_table(dir / "t", {.fingerprint = 1, .hosts = 4096, .boot_id = "b"});
   table.publish(4095, example());
   EXPECT_EQ(table.standing(4095)->cores, 2.5);
 }
@@ -239,7 +191,7 @@ TEST(Table, NeedsOneTo4096Hosts) {
 TEST(Table, IsSharedWithTheGroupThatMayWriteTheDirectory) {
   ScratchDir dir;
   ASSERT_EQ(chmod(dir.path().c_str(), 0770), 0);
-  made(dir / "t");
+  make_table(dir / "t", kShape);
   struct stat file = {};
   struct stat directory = {};
   ASSERT_EQ(stat((dir / "t").c_str(), &file), 0);
@@ -251,16 +203,16 @@ TEST(Table, IsSharedWithTheGroupThatMayWriteTheDirectory) {
 TEST(Table, ALeftoverOfADeadCreatorIsReplaced) {
   ScratchDir dir;
   ASSERT_TRUE(base::write_file(dir / "t.new", "half"));
-  made(dir / "t");
+  make_table(dir / "t", kShape);
   EXPECT_TRUE(Table::open(dir / "t", kShape));
   EXPECT_NE(access((dir / "t.new").c_str(), F_OK), 0);
 }
 
 TEST(Table, IsNoLongerCurrentWhenAnotherTookItsPlace) {
   ScratchDir dir;
-  const Table old = made(dir / "t");
+  const Table old = make_table(dir / "t", kShape);
   EXPECT_TRUE(old.is_current(dir / "t"));
-  const Table young = made(dir / "t");
+  const Table young = make_table(dir / "t", kShape);
   EXPECT_FALSE(old.is_current(dir / "t"));
   EXPECT_TRUE(young.is_current(dir / "t"));
   EXPECT_NE(old.balancer_id(), young.balancer_id());
@@ -271,7 +223,7 @@ TEST(Table, IsNoLongerCurrentWhenAnotherTookItsPlace) {
 // A table cut short above its head stayed as it was for good, and hosts known to be dead got requests.
 TEST(Table, IsNoLongerCurrentWhenItsFileWasCutShort) {
   ScratchDir dir;
-  const Table table = made(dir / "t");
+  const Table table = make_table(dir / "t", kShape);
   struct stat status = {};
   ASSERT_EQ(stat((dir / "t").c_str(), &status), 0);
   ASSERT_EQ(truncate((dir / "t").c_str(), status.st_size - 1), 0);
@@ -280,7 +232,7 @@ TEST(Table, IsNoLongerCurrentWhenItsFileWasCutShort) {
 
 TEST(Table, ADispatchRaisesThePredictionAndTheCount) {
   ScratchDir dir;
-  Table table = made(dir / "t");
+  Table table = make_table(dir / "t", kShape);
   table.set_prediction(1, {.requests = 4, .at = kNow});
   table.dispatch(1, kNow, [](Prediction seen) { return Prediction{seen.requests + 2, seen.at}; });
   EXPECT_EQ(table.live(1, kNow).prediction.requests, 6);
@@ -290,7 +242,7 @@ TEST(Table, ADispatchRaisesThePredictionAndTheCount) {
 
 TEST(Table, ADispatchOvertakenByAReportIsAskedAgain) {
   ScratchDir dir;
-  Table table = made(dir / "t");
+  Table table = make_table(dir / "t", kShape);
   int asked = 0;
   table.dispatch(0, kNow, [&](Prediction seen) {
     if (++asked == 1) table.set_prediction(0, {.requests = 10, .at = kNow});
@@ -303,7 +255,7 @@ TEST(Table, ADispatchOvertakenByAReportIsAskedAgain) {
 
 TEST(Table, ATurnIsTakenOnce) {
   ScratchDir dir;
-  Table table = made(dir / "t");
+  Table table = make_table(dir / "t", kShape);
   EXPECT_TRUE(table.take_turn(0, 0, 0.5, 0.25));
   EXPECT_FALSE(table.take_turn(0, 0, 0.5, 0.25));
   EXPECT_EQ(table.live(0, kNow).turn, 0.5);
@@ -312,7 +264,7 @@ TEST(Table, ATurnIsTakenOnce) {
 
 TEST(Table, ThePoolsVirtualTimeNeverFalls) {
   ScratchDir dir;
-  Table table = made(dir / "t");
+  Table table = make_table(dir / "t", kShape);
   EXPECT_TRUE(table.take_turn(0, 0, 3, 2));
   EXPECT_TRUE(table.take_turn(1, 0, 1, 0.5));
   EXPECT_EQ(table.virtual_time(), 2);
@@ -322,7 +274,7 @@ TEST(Table, ATurnThatMakesNoSenseCanStillBeTaken) {
   for (const double garbage :
        {std::numeric_limits<double>::quiet_NaN(), -1.0, 1e300, std::numeric_limits<double>::infinity()}) {
     ScratchDir dir;
-    Table table = made(dir / "t");
+    Table table = make_table(dir / "t", kShape);
     const std::uint64_t word = std::bit_cast<std::uint64_t>(garbage);
     const std::string bytes(reinterpret_cast<const char*>(&word), 8);
     overwrite(dir / "t", layout::live_at(0, 3) + offsetof(layout::Live, turn), bytes);
@@ -337,7 +289,7 @@ TEST(Table, ATurnThatMakesNoSenseCanStillBeTaken) {
 
 TEST(Table, AReadOnlyOneChangesNothing) {
   ScratchDir dir;
-  Table writer = made(dir / "t");
+  Table writer = make_table(dir / "t", kShape);
   writer.publish(0, example());
   base::Result<Table> reader = Table::open(dir / "t", kShape, Access::read_only);
   ASSERT_TRUE(reader);
@@ -356,7 +308,7 @@ TEST(Table, AReadOnlyOneChangesNothing) {
 
 TEST(Table, ANewOneTakesOverWhatTheOldOneKnewOfTheHostsThatStay) {
   ScratchDir dir;
-  Table old = made(dir / "t");
+  Table old = make_table(dir / "t", kShape);
   old.publish(2, example());
   old.publish(PoolStanding{.beat = kNow, .share = 0.5});
   old.set_prediction(2, {.requests = 3, .at = kNow});
@@ -387,7 +339,7 @@ TEST(Table, ANewOneTakesOverWhatTheOldOneKnewOfTheHostsThatStay) {
 
 TEST(Table, WhatIsSetByHandIsSeenByAllProcessesAndReplacedOnlyWhereItStillStands) {
   ScratchDir dir;
-  Table table = made(dir / "t");
+  Table table = make_table(dir / "t", kShape);
   const base::Result<Table> other = Table::open(dir / "t", kShape);
   ASSERT_TRUE(other);
   EXPECT_EQ(other->weights_differ(), std::nullopt);
@@ -407,7 +359,7 @@ TEST(Table, WhatIsSetByHandIsSeenByAllProcessesAndReplacedOnlyWhereItStillStands
 
 TEST(Table, OneThatIsReadOnlySetsNothingByHand) {
   ScratchDir dir;
-  const Table table = made(dir / "t");
+  const Table table = make_table(dir / "t", kShape);
   base::Result<Table> reader = Table::open(dir / "t", kShape, Access::read_only);
   ASSERT_TRUE(reader);
   EXPECT_TRUE(reader->set_by_hand({{{.weight = 3}, {}, {}}, true}, reader->words_by_hand()));
@@ -416,179 +368,11 @@ TEST(Table, OneThatIsReadOnlySetsNothingByHand) {
 
 TEST(Table, AHeritageWithWrongIndicesIsPassedOver) {
   ScratchDir dir;
-  const Table old = made(dir / "t");
+  const Table old = make_table(dir / "t", kShape);
   const base::Result<Table> young =
       Table::create(dir / "t", kShape, Table::Heritage{.from = &old, .was = {99, 3, 1, 0, 0}});
   ASSERT_TRUE(young);
   EXPECT_TRUE(young->standing(2));
-}
-
-TEST(ClientEntries, AClientIsRememberedUntilItExpires) {
-  ScratchDir dir;
-  Table table = made(dir / "t");
-  constexpr std::uint64_t kClient = 0xabcdef0123456789U;
-  EXPECT_EQ(table.host_of_client(kClient, kNow, Seconds{600}), std::nullopt);
-  table.remember_client(kClient, 2, kNow);
-  EXPECT_EQ(table.host_of_client(kClient, kNow + Seconds{600}, Seconds{600}), std::optional<std::size_t>(2));
-  EXPECT_EQ(table.host_of_client(kClient, kNow + Seconds{601}, Seconds{600}), std::nullopt);
-  table.remember_client(kClient, 1, kNow + Seconds{700});
-  EXPECT_EQ(table.host_of_client(kClient, kNow + Seconds{701}, Seconds{600}), std::optional<std::size_t>(1));
-}
-
-TEST(ClientEntries, OneThatAnotherProcessWroteAMomentLaterIsFresh) {
-  ScratchDir dir;
-  Table table = made(dir / "t");
-  table.remember_client(77, 1, kNow + Seconds{1});
-  EXPECT_EQ(table.host_of_client(77, kNow, Seconds{600}), std::optional<std::size_t>(1));
-}
-
-TEST(ClientEntries, AFullBucketLosesItsOldest) {
-  ScratchDir dir;
-  Table table = made(dir / "t");
-  const auto client = [](std::uint64_t i) { return (i + 1) << 32; };  // all in bucket 0
-  for (std::uint64_t i = 0; i <= layout::kWays; ++i) {
-    table.remember_client(client(i), 1, kNow + Seconds{static_cast<double>(i)});
-  }
-  const Instant later = kNow + Seconds{20};
-  EXPECT_EQ(table.host_of_client(client(0), later, Seconds{600}), std::nullopt);
-  for (std::uint64_t i = 1; i <= layout::kWays; ++i) {
-    EXPECT_EQ(table.host_of_client(client(i), later, Seconds{600}), std::optional<std::size_t>(1)) << i;
-  }
-}
-
-TEST(ClientEntries, OneThatNamesAHostBeyondThePoolIsPassedOver) {
-  ScratchDir dir;
-  Table table = made(dir / "t");
-  const std::uint64_t word = packed(ClientEntry{.tag = tag_of(0), .host = 3, .seen = seconds_of(kNow)});
-  overwrite(dir / "t", layout::buckets_at(3), {reinterpret_cast<const char*>(&word), 8});
-  EXPECT_EQ(table.host_of_client(0, kNow, Seconds{600}), std::nullopt);
-}
-
-TEST(Words, ASlotNeverFilledIsNothing) {
-  EXPECT_EQ(standing_of(HostWords{}), std::nullopt);
-  EXPECT_EQ(pool_of(PoolWords{}), std::nullopt);
-}
-
-TEST(Words, WhatMakesNoSenseIsNothing) {
-  const auto with = [](auto change) {
-    Standing standing = example();
-    change(standing);
-    return standing_of(to_words(standing));
-  };
-  EXPECT_TRUE(with([](Standing&) {}));
-  EXPECT_FALSE(with([](Standing& s) { s.health = Health{4}; }));
-  EXPECT_FALSE(with([](Standing& s) { s.duty = Duty{3}; }));
-  EXPECT_FALSE(with([](Standing& s) { s.web = WebPort{200}; }));
-  EXPECT_FALSE(with([](Standing& s) { s.cores = kNan; }));
-  EXPECT_FALSE(with([](Standing& s) { s.cores = -1; }));
-  EXPECT_FALSE(with([](Standing& s) { s.cores = 65537; }));
-  EXPECT_FALSE(with([](Standing& s) { s.background = kInfinity; }));
-  EXPECT_FALSE(with([](Standing& s) { s.mean_service_seconds = 0; }));
-  EXPECT_FALSE(with([](Standing& s) { s.running = -1; }));
-  EXPECT_FALSE(with([](Standing& s) { s.waiting = 1e30; }));
-  EXPECT_FALSE(with([](Standing& s) { s.reported = Instant{Seconds{kNan}}; }));
-  EXPECT_FALSE(with([](Standing& s) { s.up_since = Instant{Seconds{1e11}}; }));
-  EXPECT_FALSE(pool_of(to_words(PoolStanding{.share = 0})));
-  EXPECT_FALSE(pool_of(to_words(PoolStanding{.share = 1.5})));
-  EXPECT_FALSE(pool_of(to_words(PoolStanding{.median_cores = 0})));
-  EXPECT_FALSE(pool_of(to_words(PoolStanding{.mean_service_seconds = kNan})));
-}
-
-TEST(Words, ACauseWithALengthOrBytesThatCannotBeIsNothing) {
-  HostWords words = to_words(example());
-  words[0] |= std::uint64_t{0xFF} << 24;  // 255 bytes
-  EXPECT_FALSE(standing_of(words));
-  words = to_words(example());
-  words[11] ^= 0x80;  // a byte above 0x7E
-  EXPECT_FALSE(standing_of(words));
-  words = to_words(example());
-  words[11] = (words[11] & ~std::uint64_t{0xFF}) | 0x1B;  // an escape
-  EXPECT_FALSE(standing_of(words));
-}
-
-TEST(Truncation, ATableTruncatedUnderUsReadsAsNothingAndIsNotIntact) {
-  ScratchDir dir;
-  Table table = made(dir / "t", {.fingerprint = 7, .hosts = 100, .boot_id = "boot-one"});
-  table.publish(0, example());
-  table.publish(99, example());
-  table.set_prediction(99, {.requests = 5, .at = kNow});
-  ASSERT_TRUE(table.intact());
-  ASSERT_EQ(truncate((dir / "t").c_str(), 0), 0);
-  EXPECT_EQ(table.standing(99), std::nullopt);
-  EXPECT_FALSE(table.intact());
-  EXPECT_EQ(table.standing(0), std::nullopt);
-  EXPECT_EQ(table.pool(), std::nullopt);
-  EXPECT_EQ(table.live(99, kNow).prediction.requests, 0);
-  EXPECT_EQ(table.dispatches(99), 0U);
-  table.dispatch(99, kNow, [](Prediction p) { return Prediction{p.requests + 1, p.at}; });
-  table.publish(99, example());
-  EXPECT_EQ(table.standing(99), std::nullopt);
-  EXPECT_EQ(Table::open(dir / "t", {.fingerprint = 7, .hosts = 100, .boot_id = "boot-one"}).error().fault,
-            base::Fault::unavailable);
-}
-
-TEST(Truncation, AskingWhetherItIsIntactIsEnoughToFindOut) {
-  ScratchDir dir;
-  const Table table = made(dir / "t");
-  ASSERT_EQ(truncate((dir / "t").c_str(), 0), 0);
-  EXPECT_FALSE(table.intact());
-}
-
-TEST(Truncation, OneTableIsLostAndTheOthersStay) {
-  ScratchDir dir;
-  Table lost = made(dir / "a");
-  Table kept = made(dir / "b");
-  kept.publish(1, example());
-  ASSERT_EQ(truncate((dir / "a").c_str(), 0), 0);
-  EXPECT_FALSE(lost.intact());
-  EXPECT_TRUE(kept.intact());
-  EXPECT_EQ(kept.standing(1)->cores, 2.5);
-}
-
-TEST(Truncation, ManyThreadsMeetItAtOnce) {
-  ScratchDir dir;
-  Table table = made(dir / "t", {.fingerprint = 7, .hosts = 1000, .boot_id = "boot-one"});
-  ASSERT_EQ(truncate((dir / "t").c_str(), 0), 0);
-  std::vector<std::thread> threads;
-  for (std::size_t t = 0; t < 8; ++t) {
-    threads.emplace_back([&table, t] {
-      for (std::size_t i = t; i < 1000; i += 8) {
-        EXPECT_EQ(table.standing(i), std::nullopt);
-        table.dispatch(i, kNow, [](Prediction p) { return p; });
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_FALSE(table.intact());
-}
-
-TEST(Truncation, AHeadOverwrittenMeansNotIntact) {
-  ScratchDir dir;
-  const Table table = made(dir / "t");
-  overwrite(dir / "t", 0, std::string(64, '\0'));
-  EXPECT_FALSE(table.intact());
-}
-
-// A child meets SIGBUS elsewhere, with our handler in place: how it ends.
-int end_of_child(void (*act)(const std::string& path)) {
-  ScratchDir dir;
-  const Table table = made(dir / "t");
-  const pid_t child = fork();
-  if (child == 0) {
-    act(dir / "other");
-    _exit(42);
-  }
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  return status;
-}
-
-TEST(Truncation, ASigbusThatSomebodySendsStillKills) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "the sanitizer has a handler of its own";
-#endif
-  const int status = end_of_child([](const std::string&) { kill(getpid(), SIGBUS); });
-  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS) << status;
 }
 
 }  // namespace
